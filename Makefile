@@ -1,0 +1,52 @@
+# The commands of this repository. Each runs on a fresh machine: an environment is made where none is active.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# An active virtual environment or a conda environment other than base is used; else .venv is made.
+ACTIVE := $(or $(VIRTUAL_ENV),$(if $(filter-out base,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX)))
+ENV := $(or $(ACTIVE),.venv)
+PYTHON := $(ENV)/bin/python
+BASE_PYTHON ?= python3
+EXTRAS := test
+STAMP := $(ENV)/.traincost-installed
+RUN := PYTHONDONTWRITEBYTECODE= "$(PYTHON)" -m
+
+.PHONY: help page test test-all bench lint clean install
+
+help: ## list these targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | while IFS='|' read -r name what; do printf '  make %-10s %s\n' "$$name" "$$what"; done
+
+page: install ## build reports/demo-sweep/profiling.html from the shipped runs
+	@$(RUN) traincost page notebooks/runs/demo-sweep -f params/demo.yaml -o reports/demo-sweep
+
+test: install ## run the tests that take no more than a few minutes
+	@$(RUN) pytest -m "not slow and not torch and not browser"
+
+test-all: install ## run every test; needs the torch and browser extras and a Chromium
+	@$(RUN) pytest
+
+bench: install ## print what recording and building cost, as ratios
+	@$(RUN) pytest -q -s tests/bench --benchmarks
+
+lint: install ## check style and format
+	@$(RUN) ruff check .
+	@$(RUN) ruff format --check .
+
+clean: ## remove the environment made here, and caches
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	@command -v "$(BASE_PYTHON)" >/dev/null || { echo "traincost needs Python 3.11 or newer; install it (Debian: apt install python3 python3-venv)"; exit 1; }
+	@if [ -z "$(ACTIVE)" ] && [ ! -x "$(PYTHON)" ]; then \
+	    "$(BASE_PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "traincost needs Python 3.11 or newer, $(BASE_PYTHON) is $$("$(BASE_PYTHON)" --version); set BASE_PYTHON"; exit 1; }; \
+	    "$(BASE_PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { echo "$(BASE_PYTHON) cannot make a virtual environment; install its venv module (Debian: apt install python3-venv)"; exit 1; }; \
+	    echo "Making a virtual environment in .venv"; \
+	    "$(BASE_PYTHON)" -m venv .venv || exit 1; \
+	fi
+	@echo "Installing traincost into $(ENV) (once; about a minute)"
+	@"$(PYTHON)" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]' || { echo "The installation failed; see the messages above"; exit 1; }
+	@touch "$(STAMP)"
