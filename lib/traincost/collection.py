@@ -1,0 +1,295 @@
+"""A directory of runs as frames; the only place that walks a tree.
+
+`read_collection` never fails for what a run contains: a run that cannot be used is a row of
+``excluded`` with its path and the reason, and its hours, where they are known, stay in sight.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from traincost import fields as _fields
+from traincost.formats import READERS
+from traincost.formats.files import shortened
+from traincost.formats.run import UNREADABLE, Run
+
+SCORE_PREFIX = "score."
+MAX_DEPTH = 64  # of directories below runs_dir
+# Neither a leading zero nor a hundred digits: those are names, not quantities.
+_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?")
+_IDENTITY = ["run_id", "path", "format", "status", "started_at", "runtime_s"]
+
+
+class NothingToReport(ValueError):
+    """The directory, or what it holds, gives no run to report on; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """The runs under one directory.
+
+    Attributes
+    ----------
+    name : str
+        Name of the directory.
+    runs : DataFrame
+        A row per completed, usable run: ``run_id``, ``path`` (relative to the directory),
+        ``format``, ``status``, ``started_at``, ``runtime_s``; then ``config.<dotted path>``,
+        ``cost_*``, ``score.<name>``; NaN where a run lacks the value.
+    sections : DataFrame
+        A row per run and section: ``run`` (row number in `runs`), ``section``, ``seconds``,
+        ``count`` (NaN where not known).
+    excluded : DataFrame
+        Every other run: the same identity columns, ``reason``, and ``config.*``.
+    notes : DataFrame
+        ``path``, ``run_id``, ``note``: what was left out of runs that are otherwise used.
+    compute : dict
+        Row number in `runs` to the record's compute block, where there is one.
+    """
+
+    name: str
+    runs: pd.DataFrame
+    sections: pd.DataFrame
+    excluded: pd.DataFrame
+    notes: pd.DataFrame
+    compute: dict
+
+    @property
+    def factors(self):
+        """Dotted paths of the config fields that vary between runs."""
+        columns = [name for name in self.runs if name.startswith(_fields.PREFIX)]
+        return [
+            name.removeprefix(_fields.PREFIX) for name in columns if self.runs[name].nunique(dropna=False) > 1
+        ]
+
+    def fields(self, replicates=("seed",)):
+        """Describe every config field (`fields.describe`)."""
+        return _fields.describe(self.runs, replicates)
+
+
+def read_collection(runs_dir, format="auto", progress=None):
+    """Read the runs under a directory.
+
+    Parameters
+    ----------
+    runs_dir : str or path
+    format : str
+        A reader's name, or ``auto`` for all of them.
+    progress : callable, optional
+        Wraps the list of files to read, as ``tqdm`` does.
+
+    Returns
+    -------
+    Collection
+
+    Raises
+    ------
+    NothingToReport
+        The directory is missing, is none, cannot be read, or holds no run that can be used.
+    ValueError
+        `format` is not known.
+    """
+    root = _checked_directory(runs_dir)
+    readers = _readers(format)
+    found, excluded = _walk(root, readers)
+    runs = []
+    for path, reader in progress(found) if progress else found:
+        for run in READERS[reader].read(os.path.join(root, path)):
+            runs.append((path, reader, run))
+    usable, rest = _sorted_out(runs)
+    _refuse_nothing(root, usable, rest + excluded, readers)
+    frame = _runs_frame(usable)
+    return Collection(
+        name=_printable(os.path.basename(os.path.realpath(root))),
+        runs=frame,
+        sections=_sections_frame(usable),
+        excluded=_excluded_frame(rest + excluded),
+        notes=_notes_frame(usable),
+        compute={i: run.compute for i, (_, _, run) in enumerate(usable) if run.compute},
+    )
+
+
+# -- finding -------------------------------------------------------------------------------
+
+
+def _checked_directory(runs_dir):
+    if not isinstance(runs_dir, str | os.PathLike):
+        raise NothingToReport(f"`runs_dir` must be a path, got {runs_dir!r}")
+    root = os.fspath(runs_dir)
+    if not root or not os.path.exists(root):
+        raise NothingToReport(f"runs_dir {root!r} does not exist")
+    if not os.path.isdir(root):
+        raise NothingToReport(f"runs_dir {root!r} is a file; it must be the directory of the runs")
+    try:
+        os.scandir(root).close()
+    except OSError as problem:
+        raise NothingToReport(f"runs_dir {root!r} cannot be read: {problem.strerror}") from None
+    return root
+
+
+def _readers(format):
+    if format == "auto":
+        return list(READERS)
+    if format not in READERS:
+        raise ValueError(f"`format` must be auto or one of {', '.join(READERS)}, got {format!r}")
+    return [format]
+
+
+def _walk(root, readers):
+    """Return (path, reader) of each source in natural order, and directories not opened."""
+    found, excluded = [], []
+
+    def unopened(problem):
+        path = os.path.relpath(problem.filename, root)
+        reason = f"cannot be opened: {problem.strerror}"
+        excluded.append((path, "", Run(os.path.basename(path), UNREADABLE, reason=reason)))
+
+    for directory, folders, files in os.walk(root, onerror=unopened):
+        relative = os.path.relpath(directory, root)
+        relative = "" if relative == "." else relative
+        # A directory that bears the name of a source is offered too, so that it is not missed.
+        names = sorted(files + folders)
+        for reader in readers:
+            sources = READERS[reader].sources(directory, names)
+            found += [(os.path.join(relative, name), reader) for name in sources]
+        folders.sort(key=_fields.natural)
+        if relative.count(os.sep) >= MAX_DEPTH:
+            folders.clear()
+    found.sort(key=lambda source: _fields.natural(source[0]))
+    return found, excluded
+
+
+# -- sorting out ---------------------------------------------------------------------------
+
+
+def _sorted_out(runs):
+    """Part usable runs from the rest; of runs with one id, the first stays."""
+    usable, rest, seen = [], [], {}
+    for path, reader, run in runs:
+        if not run.reason and run.run_id in seen:
+            run.reason = f"has the run_id of {seen[run.run_id]}"
+            run.status = "duplicate"
+        if run.reason:
+            rest.append((path, reader, run))
+        else:
+            seen[run.run_id] = path
+            usable.append((path, reader, run))
+    return usable, rest
+
+
+def _refuse_nothing(root, usable, rest, readers):
+    if usable:
+        return
+    if not rest:
+        understood = ", ".join(READERS[name].TITLE for name in readers)
+        raise NothingToReport(
+            f"runs_dir {root!r} holds no runs that traincost understands; it reads: {understood}"
+        )
+    path, _, run = rest[0]
+    raise NothingToReport(
+        f"runs_dir {root!r} holds no completed run to report on: {len(rest)} left out, the first "
+        f"{_printable(path)!r}: {run.reason}"
+    )
+
+
+# -- frames --------------------------------------------------------------------------------
+
+
+def _runs_frame(runs):
+    frame = pd.DataFrame([_identity(*entry) for entry in runs], columns=_IDENTITY)
+    parts = [frame, _config_frame(runs)]
+    for prefix, attribute in (("", "cost"), (SCORE_PREFIX, "scores")):
+        values = [getattr(run, attribute) for _, _, run in runs]
+        names = sorted({name for value in values for name in value})
+        parts.append(
+            pd.DataFrame({prefix + n: [v.get(n, np.nan) for v in values] for n in names}, index=frame.index)
+        )
+    return pd.concat(parts, axis=1)
+
+
+def _identity(path, reader, run):
+    return (
+        _printable(run.run_id),
+        _printable(path),
+        reader,
+        run.status,
+        _printable(run.started_at),
+        np.nan if run.runtime_s is None else run.runtime_s,
+    )
+
+
+def _config_frame(runs):
+    configs = [run.config for _, _, run in runs]
+    names = list(dict.fromkeys(name for config in configs for name in config))
+    return pd.DataFrame(
+        {
+            _fields.PREFIX + _printable(name): _series([config.get(name) for config in configs])
+            for name in names
+        },
+        index=range(len(runs)),
+    )
+
+
+def _series(values):
+    """Return levels as numbers where all are, and else as text; None is missing.
+
+    Text counts as a number if every level reads as one, so that ``1e-3`` and ``0.001`` are
+    one level, while a hash among words stays text.
+    """
+    present = [value for value in values if value is not None]
+    numbers = [_number(value) for value in present]
+    if present and all(number is not None for number in numbers):
+        numbers = iter(numbers)
+        return pd.Series([np.nan if value is None else next(numbers) for value in values])
+    texts = [None if value is None else _text(value) for value in values]
+    return pd.Series(texts, dtype="str")
+
+
+def _number(value):
+    """Return a level as a number, or None where it is no finite one."""
+    if isinstance(value, int) and abs(value) <= 2**53:
+        return value
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if np.isfinite(number) else None
+
+
+def _text(value):
+    return _printable(value) if isinstance(value, str) else f"{value:.15g}"
+
+
+def _sections_frame(runs):
+    rows = [
+        (i, _printable(path), seconds, np.nan if count is None else count)
+        for i, (_, _, run) in enumerate(runs)
+        for path, (seconds, count) in run.sections.items()
+    ]
+    frame = pd.DataFrame(rows, columns=["run", "section", "seconds", "count"])
+    return frame.astype({"run": np.int64, "section": "str", "seconds": float, "count": float})
+
+
+def _excluded_frame(runs):
+    frame = pd.DataFrame([_identity(*entry) for entry in runs], columns=_IDENTITY)
+    frame["reason"] = [shortened(_printable(run.reason)) for _, _, run in runs]
+    return pd.concat([frame, _config_frame(runs)], axis=1)
+
+
+def _notes_frame(runs):
+    rows = [
+        (_printable(path), _printable(run.run_id), _printable(note))
+        for path, _, run in runs
+        for note in run.notes
+    ]
+    return pd.DataFrame(rows, columns=["path", "run_id", "note"])
+
+
+def _printable(text):
+    """Return text that UTF-8 can hold: a file name's undecodable bytes become �."""
+    return str(text).encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,51 @@
+"""A nested config as dotted paths, with levels that compare as they should."""
+
+import json
+import math
+
+MAX_DEPTH = 32  # a deeper part is one level, written as JSON
+MAX_FIELDS = 2_000  # of one run
+
+
+def flat(config, notes):
+    """Flatten a mapping of settings.
+
+    A dot inside a key is escaped with a backslash. Null is the level ``None``, a truth value
+    ``True`` or ``False``, a list its JSON; a number that is not finite is missing and noted.
+
+    Parameters
+    ----------
+    config : dict
+    notes : list of str
+        What was left out is added to it.
+
+    Returns
+    -------
+    dict
+        Dotted path to int, float or str.
+    """
+    fields = {}
+    _collect(config, "", 0, fields, notes)
+    return fields
+
+
+def _collect(mapping, prefix, depth, fields, notes):
+    for key, value in mapping.items():
+        path = prefix + str(key).replace("\\", "\\\\").replace(".", "\\.")
+        if isinstance(value, dict) and value and depth < MAX_DEPTH:
+            _collect(value, path + ".", depth + 1, fields, notes)
+        elif len(fields) >= MAX_FIELDS:
+            notes.append(f"config fields beyond the first {MAX_FIELDS} are left out")
+            return
+        elif isinstance(value, float) and not math.isfinite(value):
+            notes.append(f"config {path!r} is not finite: taken as missing")
+        else:
+            fields[path] = _level(value)
+
+
+def _level(value):
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    if isinstance(value, int | float | str):
+        return value
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,49 @@
+"""What a reader returns for each run, whatever the format it came from."""
+
+from dataclasses import dataclass, field
+
+COMPLETED = "completed"
+RUNNING = "running"
+FAILED = "failed"
+STATUSES = (COMPLETED, RUNNING, FAILED)
+UNREADABLE = "unreadable"
+
+
+@dataclass(slots=True)
+class Run:
+    """One training of one configuration with one seed.
+
+    Attributes
+    ----------
+    run_id : str
+    status : str
+        One of `STATUSES`, or `UNREADABLE`.
+    started_at : str
+        ISO 8601, or empty.
+    runtime_s : float, or None
+        Wall-clock time; positive and finite where the run is usable.
+    config : dict
+        Flat: dotted path to number or text (`flatten.flat`).
+    sections : dict
+        Section path to (seconds, count); the count is None where it is not known.
+    cost, scores : dict
+        Column name to finite number.
+    compute : dict
+        The record's compute block, as it stands.
+    notes : list of str
+        What was dropped from the run, and why.
+    reason : str
+        Why the run cannot be used; empty where it can.
+    """
+
+    run_id: str
+    status: str = COMPLETED
+    started_at: str = ""
+    runtime_s: float | None = None
+    config: dict = field(default_factory=dict)
+    sections: dict = field(default_factory=dict)
+    cost: dict = field(default_factory=dict)
+    scores: dict = field(default_factory=dict)
+    compute: dict = field(default_factory=dict)
+    notes: list = field(default_factory=list)
+    reason: str = ""

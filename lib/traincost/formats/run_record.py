@@ -1,0 +1,125 @@
+"""Run records: ``run.json`` as `traincost.record.Recorder` writes it."""
+
+import math
+import os
+
+from traincost.columns import column
+from traincost.formats.files import Unreadable, parse_json, read_bytes, shortened
+from traincost.formats.flatten import flat
+from traincost.formats.run import COMPLETED, STATUSES, UNREADABLE, Run
+from traincost.record import FORMAT, RECORD_NAME
+
+NAME = "traincost"
+TITLE = "run records (run.json)"
+MAX_SECTIONS = 5_000  # of one run
+_REQUIRED = ("format", "run_id", "config", "runtime_s")
+
+
+def sources(directory, names):
+    """Return the record's name where the directory holds it."""
+    return [RECORD_NAME] if RECORD_NAME in names else []
+
+
+def read(path):
+    """Return the one run recorded at `path`."""
+    folder = os.path.basename(os.path.dirname(path))
+    try:
+        record = parse_json(read_bytes(path))
+    except Unreadable as problem:
+        return [Run(folder, UNREADABLE, reason=str(problem))]
+    return [_run(record, folder)]
+
+
+def _run(record, folder):
+    if not isinstance(record, dict):
+        found = type(record).__name__
+        return Run(folder, UNREADABLE, reason=f"holds a JSON {found} at the top, not an object")
+    missing = [name for name in _REQUIRED if name not in record]
+    run = Run(str(record.get("run_id", folder)))
+    run.status = str(record.get("status", COMPLETED))
+    run.started_at = str(record.get("started_at") or "")
+    run.runtime_s, reason = _runtime(record.get("runtime_s"))
+    config = record.get("config")
+    if isinstance(config, dict):
+        run.config = flat(config, run.notes)
+    if missing:
+        reason = f"lacks {', '.join(missing)}"
+    elif record["format"] != FORMAT:
+        reason = f"has the format {shortened(repr(record['format']), 80)}; this reads {FORMAT!r}"
+    elif not isinstance(config, dict):
+        reason = f"config must be an object, got {type(config).__name__}"
+    elif run.status not in STATUSES:
+        reason = f"status must be one of {', '.join(STATUSES)}, got {shortened(run.status, 80)!r}"
+    elif run.status != COMPLETED:
+        reason = f"status is {run.status}" + _error(record.get("error"))
+    run.reason = reason
+    run.sections = _sections(record.get("sections"), run.notes)
+    run.cost = {
+        name if name.startswith("cost_") else f"cost_{name}": value
+        for name, value in _numbers(record.get("cost"), "cost", run.notes).items()
+    }
+    run.scores = _numbers(record.get("scores"), "score", run.notes)
+    run.compute = record["compute"] if isinstance(record.get("compute"), dict) else {}
+    return run
+
+
+def _runtime(value):
+    """Return the runtime where it is one, and else the reason why not."""
+    if value is None:
+        return None, "runtime_s is null"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None, f"runtime_s must be a number of seconds, got {shortened(repr(value), 80)}"
+    if not math.isfinite(value):
+        return None, f"runtime_s is not finite ({value})"
+    if value <= 0:
+        return None, f"runtime_s must be above zero, got {value:g}"
+    return float(value), ""
+
+
+def _error(error):
+    kind = error.get("type") if isinstance(error, dict) else None
+    return f" ({shortened(kind, 80)})" if isinstance(kind, str) else ""
+
+
+def _sections(sections, notes):
+    if sections is None:
+        return {}
+    if not isinstance(sections, dict):
+        notes.append(f"sections must be an object, got {type(sections).__name__}: left out")
+        return {}
+    usable = {}
+    for path, entry in sections.items():
+        if len(usable) >= MAX_SECTIONS:
+            notes.append(f"sections beyond the first {MAX_SECTIONS} are left out")
+            break
+        seconds = entry.get("seconds") if isinstance(entry, dict) else None
+        if not _is_number(seconds) or seconds < 0 or not all(path.split("/")):
+            notes.append(f"section {shortened(path, 80)!r} has no usable name or seconds: left out")
+            continue
+        count = entry.get("count")
+        if not (_is_number(count) and count > 0 and float(count).is_integer()):
+            count = None
+        usable[path] = (float(seconds), count)
+    return usable
+
+
+def _numbers(values, what, notes):
+    """Return the finite numbers of a mapping; what is null or no number is missing."""
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        notes.append(f"{what}s must be an object, got {type(values).__name__}: left out")
+        return {}
+    numbers = {}
+    for name, value in values.items():
+        if value is None:
+            continue  # the recorder's own way to write a number that is not finite
+        if _is_number(value) and (what != "cost" or column(name).accepts(value)):
+            numbers[name] = value
+        else:
+            notes.append(f"{what} {shortened(name, 80)!r} is no usable number: taken as missing")
+    return numbers
+
+
+def _is_number(value):
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
