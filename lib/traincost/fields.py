@@ -1,0 +1,419 @@
+"""What each field of the configs is: shared, a factor, a replicate, or a run's name.
+
+Contract: a frame of config columns in, `Field` records out; nothing is tested here. A field
+is a *factor* when its effect on runtime can be asked about; `Field.kind` says what else it is:
+
+``shared``
+    One level in the whole collection.
+``replicate``
+    Repeats a configuration (a seed).
+``identifier``
+    Text with one level per run, or per configuration: it names runs, so it would "explain"
+    any runtime.
+``levels``
+    A factor with discrete levels.
+``numeric``
+    A factor with too many values to be levels: tested as a cubic in rank.
+``merged``
+    Partitions the runs exactly as another factor does; shown with that factor.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+PREFIX = "config."
+UNSET = "(unset)"
+EMPTY = "(empty)"
+ALL_RUNS = "all runs"
+MAX_NUMERIC_LEVELS = 8  # a numeric field with more values is tested as a trend
+MIN_RUNS_PER_LEVEL = 3  # on average, for a numeric field to be levels
+ENTANGLED_V = 0.75  # bias-corrected Cramér's V from which two factors are hard to separate
+MAX_MODEL_LEVELS = 200  # a factor with more levels is tested alone, never held in a model
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """One config field over the runs of a collection.
+
+    Attributes
+    ----------
+    name : str
+        Dotted path in the config.
+    kind : str
+        See the module's docstring.
+    labels : tuple of str
+        Levels in natural order, a missing value last.
+    codes : ndarray of int
+        Level of each run, an index into `labels`.
+    values : ndarray of float, or None
+        The numbers of a numeric field, NaN where missing.
+    names : tuple of str
+        This field and those merged into it.
+    reason : str
+        Why the field is left out, where it is.
+    fixed_by : str
+        Name of a factor that determines this one, or empty.
+    entangled_with : tuple of str
+        Factors that can hardly be told from this one (`ENTANGLED_V`).
+    """
+
+    name: str
+    kind: str
+    labels: tuple
+    codes: np.ndarray
+    values: np.ndarray | None = None
+    names: tuple = ()
+    reason: str = ""
+    fixed_by: str = ""
+    entangled_with: tuple = ()
+
+    @property
+    def n_levels(self):
+        """Number of levels."""
+        return len(self.labels)
+
+    @property
+    def is_factor(self):
+        """Whether the field's effect on runtime is asked about."""
+        return self.kind in ("levels", "numeric")
+
+    @property
+    def title(self):
+        """The field's name, with those merged into it."""
+        return " = ".join(self.names or (self.name,))
+
+
+def describe(config, replicates=("seed",)):
+    """Classify every config field.
+
+    Parameters
+    ----------
+    config : DataFrame
+        A row per run; columns named ``config.<dotted path>``, numeric or text, NaN where a
+        run lacks the field. Other columns are ignored.
+    replicates : sequence of str
+        Fields that repeat a configuration: a dotted path, or the last part of one.
+
+    Returns
+    -------
+    list of Field
+        In the order of the columns.
+
+    Raises
+    ------
+    ValueError
+        `replicates` is text instead of a sequence.
+    """
+    if isinstance(replicates, str):
+        raise ValueError(f"`replicates` must be a list of field names, got the text {replicates!r}")
+    fields = [
+        _field(name.removeprefix(PREFIX), config[name], replicates)
+        for name in config.columns
+        if name.startswith(PREFIX)
+    ]
+    fields = _merge(_leave_out_identifiers(_merge(fields)))
+    return _relate(fields)
+
+
+def factors(fields):
+    """Return the factors among `fields`."""
+    return [field for field in fields if field.is_factor]
+
+
+def configurations(fields):
+    """Return the configuration of each run, as integers from 0: one setting of all factors."""
+    keys = [field.codes for field in fields if field.is_factor]
+    return combined(keys, len(fields[0].codes) if fields else 0)
+
+
+def combined(codes, n_runs):
+    """Number the distinct combinations of several code arrays, each of length `n_runs`."""
+    number = np.zeros(n_runs, dtype=np.int64)
+    for code in codes:
+        # Renumbered at each step, so that the product of level counts cannot overflow.
+        number = pd.factorize(number * (int(code.max()) + 1) + code)[0]
+    return number
+
+
+def determines(f, g):
+    """Say whether each level of `f` has a single level of `g` (arrays of codes)."""
+    first = np.full(int(f.max()) + 1, -1)
+    first[f] = g
+    return bool((first[f] == g).all())
+
+
+def cramers_v(f, g):
+    """Bias-corrected Cramér's V of two code arrays (Bergsma 2013, J. Korean Stat. Soc. 42).
+
+    >>> f = np.repeat([0, 1], 20)
+    >>> round(cramers_v(f, f), 3)
+    1.0
+    """
+    n, rows, columns = len(f), int(f.max()) + 1, int(g.max()) + 1
+    table = np.bincount(f * columns + g, minlength=rows * columns).reshape(rows, columns)
+    expected = np.outer(table.sum(1), table.sum(0)) / n
+    # Every level occurs, so no expectation is zero.
+    phi = ((table - expected) ** 2 / expected).sum() / n
+    phi = max(0.0, phi - (rows - 1) * (columns - 1) / (n - 1))
+    rows = rows - (rows - 1) ** 2 / (n - 1)
+    columns = columns - (columns - 1) ** 2 / (n - 1)
+    smaller = min(rows, columns) - 1
+    return float(np.sqrt(phi / smaller)) if smaller > 0 else 0.0
+
+
+def bins(field, n_bins=4):
+    """Return codes for display: a numeric field in quartiles, any other by its levels."""
+    if field.kind != "numeric":
+        return field.codes, field.labels
+    series = pd.Series(field.values)
+    cut = pd.qcut(series, n_bins, duplicates="drop")
+    labels = [f"{_number_text(i.left)} to {_number_text(i.right)}" for i in cut.cat.categories]
+    codes = cut.cat.codes.to_numpy().astype(np.int64)
+    if (codes < 0).any():
+        codes = np.where(codes < 0, len(labels), codes)
+        labels.append(UNSET)
+    return codes, tuple(labels)
+
+
+# -- from a column to a field --------------------------------------------------------------
+
+
+def _field(name, series, replicates):
+    codes, labels, values = levels(series)
+    numeric = values is not None
+    kind, reason = "levels", ""
+    if len(labels) <= 1:
+        kind, reason = "shared", "one level in the whole collection"
+    elif name in replicates or name.rsplit(".", 1)[-1] in replicates:
+        kind, reason = "replicate", "repeats a configuration"
+    elif not numeric and len(labels) == len(series):
+        kind, reason = "identifier", "one level per run: it names the run"
+    elif numeric and not (
+        len(labels) <= MAX_NUMERIC_LEVELS and len(series) / len(labels) >= MIN_RUNS_PER_LEVEL
+    ):
+        kind = "numeric"
+    return Field(name, kind, labels, codes, values, (name,), reason)
+
+
+def levels(series):
+    """Return codes, labels in natural order (missing last), and numbers or None.
+
+    Numbers written differently (``1e-3``, ``0.001``) are one level.
+    """
+    numeric = pd.api.types.is_numeric_dtype(series.dtype)
+    codes, values = pd.factorize(series, use_na_sentinel=True)
+    values = list(values)
+    order = sorted(range(len(values)), key=lambda i: values[i] if numeric else natural(values[i]))
+    rank = np.empty(len(values) + 1, dtype=np.int64)
+    rank[order] = np.arange(len(values))
+    rank[-1] = len(values)  # code -1, a missing value, comes last
+    labels = [_number_text(values[i]) if numeric else (values[i] or EMPTY) for i in order]
+    if (codes < 0).any():
+        labels.append(UNSET)
+    return rank[codes], tuple(labels), series.to_numpy(dtype=float) if numeric else None
+
+
+def natural(text):
+    """Sort key that puts ``pv2`` before ``pv10``."""
+    return [
+        (0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part)
+        for part in re.split(r"([0-9]+)", str(text))
+        if part
+    ]
+
+
+def _number_text(value):
+    value = float(value)
+    if value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return f"{value:.12g}"
+
+
+# -- relations between fields --------------------------------------------------------------
+
+
+def _merge(fields):
+    """Merge factors that partition the runs identically, numeric ones only with equal ranks."""
+    kept, seen = [], {}
+    for field in fields:
+        if not field.is_factor:
+            kept.append(field)
+            continue
+        # Levels in order of first appearance: equal for identical partitions.
+        pattern = field.codes if field.kind == "numeric" else pd.factorize(field.codes)[0]
+        key = (field.kind, pattern.tobytes())
+        if key not in seen:
+            seen[key] = len(kept)
+            kept.append(field)
+            continue
+        first = kept[seen[key]]
+        kept[seen[key]] = replace(
+            first,
+            names=(*first.names, *field.names),
+            values=first.values if first.values is not None else field.values,
+        )
+        kept.append(replace(field, kind="merged", reason=f"varies exactly with {first.name}"))
+    return kept
+
+
+def _leave_out_identifiers(fields):
+    """Set aside text with one level per configuration, as long as another factor remains."""
+    candidates = factors(fields)
+    if len(candidates) < 2:
+        return fields
+    n_configurations = int(configurations(candidates).max()) + 1
+    naming = {
+        f.name
+        for f in candidates
+        if f.kind == "levels" and f.values is None and f.n_levels == n_configurations
+    }
+    if len(naming) == len(candidates):
+        return fields
+    reason = "one level per configuration: it names the configuration"
+    return [replace(f, kind="identifier", reason=reason) if f.name in naming else f for f in fields]
+
+
+def _relate(fields):
+    """Note which factors fix which, and which are entangled."""
+    candidates = factors(fields)
+    related = {f.name: {"fixed_by": "", "entangled_with": []} for f in candidates}
+    for f in sorted(candidates, key=lambda f: f.n_levels):
+        for g in candidates:
+            if f is g or f.kind == "numeric":
+                continue
+            if f.n_levels > g.n_levels and determines(f.codes, g.codes):
+                related[g.name]["fixed_by"] = related[g.name]["fixed_by"] or f.name
+    for i, f in enumerate(candidates):
+        for g in candidates[i + 1 :]:
+            fixed = determines(f.codes, g.codes) or determines(g.codes, f.codes)
+            if not fixed and cramers_v(bins(f)[0], bins(g)[0]) >= ENTANGLED_V:
+                related[f.name]["entangled_with"].append(g.name)
+                related[g.name]["entangled_with"].append(f.name)
+    return [
+        replace(
+            f,
+            fixed_by=related[f.name]["fixed_by"],
+            entangled_with=tuple(related[f.name]["entangled_with"]),
+        )
+        if f.name in related
+        else f
+        for f in fields
+    ]
+
+
+def held_fields(candidates, n_runs):
+    """Return the factors that an additive model holds together: no one determined by another.
+
+    Of a pair where one determines the other, the determining one stays if it averages at
+    least `MIN_RUNS_PER_LEVEL` runs a level, else what it determines stays.
+    """
+    out = {f.name for f in candidates if f.kind == "levels" and f.n_levels > MAX_MODEL_LEVELS}
+    for f in sorted(candidates, key=lambda f: -f.n_levels):
+        if f.kind == "numeric" or f.name in out:
+            continue
+        fixed = [
+            g for g in candidates if g is not f and f.n_levels > g.n_levels and determines(f.codes, g.codes)
+        ]
+        if n_runs / f.n_levels >= MIN_RUNS_PER_LEVEL:
+            out.update(g.name for g in fixed)
+        elif fixed:
+            out.add(f.name)
+    return [f for f in candidates if f.name not in out]
+
+
+def axes(fields, effects, rows="", columns=""):
+    """Choose the two fields whose levels a page compares.
+
+    Parameters
+    ----------
+    fields : list of Field
+    effects : DataFrame
+        Factors by size of effect, as `effects.main_effects` returns them.
+    rows, columns : str
+        Names asked for; an empty one is chosen: the factor of largest effect, then the next
+        that neither fixes it nor is fixed by it.
+
+    Returns
+    -------
+    tuple of (Field or None, Field or None)
+
+    Raises
+    ------
+    ValueError
+        A name asked for is no field of the runs.
+    """
+    by_name = {field.name: field for field in fields}
+    for parameter, name in (("rows", rows), ("columns", columns)):
+        if name and name not in by_name:
+            raise ValueError(
+                f"`{parameter}` must be a setting of the runs, got {name!r}; there are: "
+                f"{', '.join(sorted(by_name)[:30]) or 'none'}"
+            )
+    ranked = [by_name[name] for name in effects["factor"] if by_name[name].is_factor]
+    # Runs that each have a name only can still be told apart by it.
+    ranked = ranked or [f for f in fields if f.kind == "identifier" and f.n_levels <= 24]
+    first = by_name.get(rows) or next(iter(ranked), None)
+    if first is None:
+        n_runs = len(fields[0].codes) if fields else int(effects.attrs.get("n_runs", 0))
+        return all_runs(n_runs), None
+    if columns:
+        return first, by_name[columns]
+    apart = (
+        f
+        for f in ranked
+        if f is not first
+        and not determines(bins(f)[0], bins(first)[0])
+        and not determines(bins(first)[0], bins(f)[0])
+    )
+    return first, next(apart, None)
+
+
+def all_runs(n_runs):
+    """Return a stand-in with the one level that all runs share."""
+    return Field(ALL_RUNS, "shared", (ALL_RUNS,), np.zeros(n_runs, dtype=np.int64), None, (ALL_RUNS,))
+
+
+def level_runtimes(runtime_s, field):
+    """Return runtime by level: ``level``, ``n_runs``, ``mean_s``, ``median_s``, ``min_s``, ``max_s``.
+
+    Slowest first; levels of equal mean in natural order. Empty for no field.
+    """
+    names = ["n_runs", "mean_s", "median_s", "min_s", "max_s"]
+    if field is None:
+        return pd.DataFrame(columns=["level", *names])
+    codes, labels = bins(field)
+    table = pd.Series(runtime_s.to_numpy()).groupby(codes).agg(["size", "mean", "median", "min", "max"])
+    table.columns = names
+    table.insert(0, "level", [labels[i] for i in table.index])
+    return table.sort_values("mean_s", ascending=False, kind="stable", ignore_index=True)
+
+
+def cell_runtimes(runtime_s, rows, columns):
+    """Return mean runtime in seconds, levels of `rows` by levels of `columns`, NaN where empty.
+
+    Empty where there is no second field.
+    """
+    if columns is None:
+        return pd.DataFrame()
+    (row_codes, row_labels), (column_codes, column_labels) = bins(rows), bins(columns)
+    shape = (len(row_labels), len(column_labels))
+    at = row_codes * shape[1] + column_codes
+    n = np.bincount(at, minlength=shape[0] * shape[1]).astype(float)
+    sums = np.bincount(at, runtime_s, minlength=shape[0] * shape[1])
+    means = np.divide(sums, n, out=np.full_like(sums, np.nan), where=n > 0).reshape(shape)
+    return pd.DataFrame(
+        means,
+        index=pd.Index(row_labels, name=rows.name),
+        columns=pd.Index(column_labels, name=columns.name),
+    )
+
+
+def level_of_runs(runtime_s, field):
+    """Return ``level`` and ``runtime_s`` of each run, levels in natural order."""
+    codes, labels = bins(field)
+    order = np.argsort(codes, kind="stable")
+    levels = np.array(labels, dtype=object)[codes[order]]
+    return pd.DataFrame({"level": levels, "runtime_s": runtime_s.to_numpy()[order]})
