@@ -1,0 +1,156 @@
+"""The nbconvert exporter: an executed notebook to one page, and the JSON beside it.
+
+The page has no script and asks no host for anything; a content-security policy in the file
+holds it to that. Code is not shown; stream output (progress bars, warnings) is left out.
+"""
+
+import ast
+import base64
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import mistune
+from nbconvert.exporters import TemplateExporter
+from traitlets import default
+
+from traincost import render
+from traincost.report import MIME
+from traincost.settings import assigned_names, refuse_unknown
+
+TEMPLATES = Path(__file__).parent / "templates"
+STYLE = TEMPLATES / "traincost" / "page.css"
+
+
+class RefusedNotebook(ValueError):
+    """The executed notebook is no basis for a page; the message says why."""
+
+
+class TraincostExporter(TemplateExporter):
+    """Set an executed notebook as a page (``jupyter nbconvert --to traincost``).
+
+    Raises
+    ------
+    RefusedNotebook
+        A cell failed, a parameter is unknown, or the notebook holds no report.
+    """
+
+    export_from_notebook = "traincost page"
+
+    @default("file_extension")
+    def _file_extension_default(self):
+        return ".html"
+
+    @default("template_name")
+    def _template_name_default(self):
+        return "traincost"
+
+    @default("extra_template_basedirs")
+    def _extra_template_basedirs_default(self):
+        return [str(TEMPLATES)]
+
+    output_mimetype = "text/html"
+
+    def from_notebook_node(self, nb, resources=None, **kw):
+        """Return the page's HTML; the JSON is among the resources' outputs."""
+        check(nb)
+        report = _report(nb)
+        style = STYLE.read_text(encoding="utf-8").strip()
+        resources = dict(resources or {})
+        resources["page"] = {
+            "title": report["title"],
+            "kind": report["kind"],
+            "style": style,
+            "style_hash": _hash(style),
+            "contents": contents(nb),
+        }
+        data = json.dumps(report, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        resources["outputs"] = {
+            **resources.get("outputs", {}),
+            f"{report['kind']}.json": data.encode("utf-8"),
+        }
+        return super().from_notebook_node(nb, resources, **kw)
+
+    def default_filters(self):
+        """Add the filters that the page template uses."""
+        yield from super().default_filters()
+        yield ("markdown_page", markdown)
+        yield ("text_html", render.text)
+
+
+def check(nb):
+    """Refuse a notebook that failed or was given a parameter it does not have."""
+    for cell in nb.cells:
+        for output in cell.get("outputs", []):
+            if output.get("output_type") == "error":
+                raise RefusedNotebook(f"a cell failed with {output.ename}: {output.evalue}")
+    known = declared_parameters(nb)
+    for name in nb.metadata.get("papermill", {}).get("parameters", {}) or {}:
+        refuse_unknown(name, known)
+
+
+def declared_parameters(nb):
+    """Return the names assigned in the cell tagged ``parameters``, with their annotations."""
+    for cell in nb.cells:
+        if "parameters" in cell.metadata.get("tags", []):
+            return assigned_names(cell.source)
+    raise RefusedNotebook("the notebook has no cell tagged 'parameters'")
+
+
+def declared_types(nb):
+    """Return parameter name to the name of its annotated type."""
+    for cell in nb.cells:
+        if "parameters" in cell.metadata.get("tags", []):
+            body = ast.parse(cell.source).body
+            return {
+                node.target.id: node.annotation.id
+                for node in body
+                if isinstance(node, ast.AnnAssign) and isinstance(node.annotation, ast.Name)
+            }
+    return {}
+
+
+def _report(nb):
+    reports = [
+        output.data[MIME]
+        for cell in nb.cells
+        for output in cell.get("outputs", [])
+        if MIME in output.get("data", {})
+    ]
+    if len(reports) != 1:
+        raise RefusedNotebook(
+            f"the notebook must end with one report, it has {len(reports)}; was it executed?"
+        )
+    return reports[0]
+
+
+def contents(nb):
+    """Return (anchor, heading) of each second-level heading of the Markdown cells."""
+    headings = []
+    for cell in nb.cells:
+        if cell.cell_type == "markdown":
+            headings += re.findall(r"^## +(.+?) *$", cell.source, flags=re.MULTILINE)
+    return [(anchor(heading), heading) for heading in headings]
+
+
+def anchor(heading):
+    """Return the anchor of a heading: ``Where the time goes`` -> ``where-the-time-goes``."""
+    return re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-")
+
+
+class _Renderer(mistune.HTMLRenderer):
+    """Headings get anchors; HTML in Markdown is text."""
+
+    def heading(self, text, level, **attributes):
+        name = anchor(re.sub(r"<[^>]+>", "", text))
+        return f'<h{level} id="{name}">{text}</h{level}>\n'
+
+
+def markdown(source):
+    """Return the HTML of a Markdown cell."""
+    return mistune.create_markdown(renderer=_Renderer(escape=True))(source)
+
+
+def _hash(style):
+    return "sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()

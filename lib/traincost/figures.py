@@ -1,0 +1,279 @@
+"""Frames to figures, without arithmetic beyond placing marks.
+
+Each function takes a frame that `effects`, `sections`, `speedups` or `cost` returned (or a
+plain table of runs) and returns a `Drawing`. Legends are text, for the page to set in HTML.
+"""
+
+import functools
+from dataclasses import dataclass
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from traincost import svg
+from traincost.columns import percent
+from traincost.sections import UNATTRIBUTED
+from traincost.svg import INK, MUTED, PAGE, REST, SERIES
+
+WIDTH = 7.2  # inches of 72 units: what a column of the page holds
+MAX_LABEL = 34  # characters of a level or section on an axis
+MAX_ROWS = 24  # levels in one figure; the page says how many there are
+MANY_RUNS = 300  # from which a level's runs are drawn as a violin instead of points
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """An inline SVG, and a legend: (colour or mark, text) pairs."""
+
+    svg: str
+    legend: tuple = ()
+
+
+def _drawn(function):
+    """Draw under the page's style, and convert before that style is left."""
+
+    @functools.wraps(function)
+    def drawing(*args, **kwargs):
+        with mpl.rc_context({**mpl.rcParamsDefault, "backend": "svg"}), mpl.rc_context(svg.RC):
+            figure, legend = function(*args, **kwargs)
+            return Drawing(svg.inline(figure, function.__name__.replace("_", "-")), tuple(legend))
+
+    return drawing
+
+
+def _axes(height, width=WIDTH):
+    figure = Figure(figsize=(width, height))
+    return figure, figure.add_subplot()
+
+
+def clipped(text, limit=MAX_LABEL):
+    """Return text for an axis: one line, and its middle left out where it is long."""
+    text = "".join(c if c.isprintable() else "·" for c in str(text))
+    if len(text) <= limit:
+        return text
+    head = limit // 2
+    return f"{text[:head]}…{text[-(limit - head - 1) :]}"
+
+
+def _label_rows(axes, labels):
+    axes.set_yticks(range(len(labels)), [clipped(label) for label in labels])
+    axes.set_ylim(len(labels) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+
+
+@_drawn
+def effect_bars(effects):
+    """One-way eta squared per factor with its chance level, and the interval on log runtime."""
+    effects = effects.head(MAX_ROWS)
+    figure, axes = _axes(0.75 + 0.46 * len(effects))
+    rows = np.arange(len(effects))
+    axes.barh(rows - 0.1, effects["eta_squared"], height=0.4, color=SERIES[0])
+    axes.vlines(effects["chance"], rows - 0.36, rows + 0.16, color=INK, linewidth=1.6)
+    axes.hlines(rows + 0.28, effects["low"], effects["high"], color=SERIES[1], linewidth=1.6)
+    axes.plot(effects["log_epsilon_squared"], rows + 0.28, "o", color=SERIES[1], markersize=4)
+    _label_rows(axes, effects["factor"])
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("share of the variance of runtime")
+    axes.grid(axis="x")
+    marks = effects[["eta_squared", "chance", "verdict"]].itertuples(index=False)
+    for row, (eta, chance, verdict) in enumerate(marks):
+        # Beside the bar, where it ends early; inside the plot, where it does not.
+        end = np.nanmax([eta, chance, 0.0])
+        side = {"ha": "left", "x": end + 0.02} if end <= 0.5 else {"ha": "right", "x": 0.99}
+        y = row - 0.1 if end <= 0.5 else row - 0.42
+        axes.text(s=verdict, y=y, va="center", color=INK, fontsize=8, **side)
+    legend = [
+        (svg.THEME[SERIES[0]], "η², one-way, of runtime over runs"),
+        ("tick", "what an unrelated factor reaches on average"),
+        (svg.THEME[SERIES[1]], "ε² of log runtime with its 95 % interval"),
+    ]
+    return figure, legend
+
+
+@_drawn
+def level_heatmap(table, unit):
+    """Mean runtime by two factors; `table` is levels x levels in seconds, NaN where empty."""
+    table = table.iloc[:MAX_ROWS, :12]
+    figure, axes = _axes(0.9 + 0.36 * len(table))
+    sns.heatmap(
+        table / unit.seconds,
+        ax=axes,
+        cbar=False,
+        cmap=sns.color_palette("crest", as_cmap=True),
+        annot=table.map(lambda s: "" if pd.isna(s) else unit.number(s)),
+        fmt="",
+        linewidths=1,
+        linecolor=PAGE,
+        annot_kws={"fontsize": 8},
+    )
+    for row, column in zip(*np.where(table.isna().to_numpy()), strict=True):
+        axes.add_patch(mpl.patches.Rectangle((column, row), 1, 1, fill=False, hatch="////", lw=0, ec=MUTED))
+    axes.set_yticklabels([clipped(label, 24) for label in table.index], rotation=0)
+    axes.set_xticklabels(
+        [clipped(label, 20) for label in table.columns], rotation=30, ha="right", rotation_mode="anchor"
+    )
+    axes.tick_params(length=0)
+    axes.set_xlabel(clipped(table.columns.name))
+    axes.set_ylabel(clipped(table.index.name))
+    legend = [("hatch", "no run")] if table.isna().to_numpy().any() else []
+    return figure, legend
+
+
+@_drawn
+def runtime_by_level(runtimes, table, name, unit):
+    """Runtime of each run by level; `runtimes` has ``level`` and ``runtime_s``.
+
+    `table` has each level's ``mean_s``.
+    """
+    levels = list(dict.fromkeys(runtimes["level"]))[:MAX_ROWS]
+    means = table.set_index("level")["mean_s"].reindex(levels)
+    shown = runtimes[runtimes["level"].isin(levels)].assign(t=lambda d: d["runtime_s"] / unit.seconds)
+    figure, axes = _axes(0.8 + 0.34 * len(levels))
+    common = {"data": shown, "x": "t", "y": "level", "order": levels, "ax": axes}
+    if len(shown) > MANY_RUNS:
+        sns.violinplot(**common, color=SERIES[0], inner=None, cut=0, linewidth=0, gridsize=60)
+    else:
+        # The jitter is decoration, drawn from numpy's global state; the same bytes need a seed.
+        state = np.random.get_state()
+        np.random.seed(0)
+        sns.stripplot(**common, color=SERIES[0], size=4.5, alpha=0.75, jitter=0.18)
+        np.random.set_state(state)
+    axes.vlines(
+        means / unit.seconds, np.arange(len(levels)) - 0.36, np.arange(len(levels)) + 0.36, color=INK, lw=1.8
+    )
+    axes.axvline(runtimes["runtime_s"].mean() / unit.seconds, color=SERIES[1], linewidth=1.1)
+    axes.axvline(
+        runtimes["runtime_s"].median() / unit.seconds, color=SERIES[1], linewidth=1.1, linestyle=(0, (4, 3))
+    )
+    _label_rows(axes, levels)
+    axes.set_xlim(left=0)
+    axes.set_ylabel(clipped(name))
+    axes.set_xlabel(f"runtime ({unit.symbol})")
+    axes.grid(axis="x")
+    legend = [
+        (svg.THEME[SERIES[0]], "the runs of a level" if len(shown) > MANY_RUNS else "a run"),
+        ("tick", "mean of the level"),
+        (svg.THEME[SERIES[1]], "mean (solid) and median (dashed) of all runs"),
+    ]
+    return figure, legend
+
+
+@_drawn
+def time_per_occurrence(timing, name):
+    """Seconds per occurrence of sections, on a log axis, by level."""
+    return _occurrences(timing, name)
+
+
+@_drawn
+def subsection_times(timing, name):
+    """The same for the subsections of one section."""
+    return _occurrences(timing, name)
+
+
+def _occurrences(timing, name):
+    levels = list(dict.fromkeys(timing["level"]))[:MAX_ROWS]
+    sections = list(dict.fromkeys(timing["section"]))[: len(SERIES)]
+    figure, axes = _axes(0.8 + 0.34 * len(levels))
+    markers = "osD^vPX*p"
+    for i, section in enumerate(sections):
+        rows = timing[timing["section"].eq(section) & timing["level"].isin(levels)]
+        axes.plot(
+            rows["per_occurrence_s"],
+            [levels.index(level) for level in rows["level"]],
+            markers[i],
+            color=SERIES[i],
+            markersize=6,
+        )
+    axes.set_xscale("log")
+    _plain_log_axis(axes, timing["per_occurrence_s"])
+    _label_rows(axes, levels)
+    axes.set_ylabel(clipped(name))
+    axes.set_xlabel("seconds per occurrence (log scale)")
+    axes.grid(axis="both")
+    return figure, [(svg.colour(s, i), s) for i, s in enumerate(sections)]
+
+
+def _plain_log_axis(axes, values):
+    """Label decades with plain numbers, and more where there are few."""
+    low, high = values.min(), values.max()
+    axes.set_xlim(low / 1.6, high * 1.6)
+    several = high > 100 * low
+    axes.xaxis.set_major_locator(mpl.ticker.LogLocator(subs=(1.0,) if several else (1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(mpl.ticker.NullFormatter())
+
+
+@_drawn
+def runtime_composition(composition):
+    """Share of each part of a run, by level and overall; the rest is the grey end."""
+    rows = composition.head(MAX_ROWS) if len(composition) > MAX_ROWS + 1 else composition
+    parts = [name for name in composition.columns if name not in ("n_runs", UNATTRIBUTED)]
+    figure, axes = _axes(0.75 + 0.36 * len(rows))
+    places = np.arange(len(rows))
+    left = np.zeros(len(rows))
+    for i, part in enumerate([*parts, UNATTRIBUTED]):
+        colour = REST if part == UNATTRIBUTED else SERIES[i % len(SERIES)]
+        width = rows[part].to_numpy(dtype=float)
+        axes.barh(places, width, left=left, height=0.72, color=colour, edgecolor=PAGE, linewidth=0.8)
+        for place, (start, share) in enumerate(zip(left, width, strict=True)):
+            if share >= 0.085:
+                axes.text(
+                    start + share / 2,
+                    place,
+                    percent(share, 0),
+                    ha="center",
+                    va="center",
+                    color=INK if part == UNATTRIBUTED else PAGE,
+                    fontsize=8,
+                )
+        left += width
+    _label_rows(axes, ["all runs" if level is None else level for level in rows.index])
+    axes.set_xlim(0, max(1.0, left.max()))
+    axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: percent(value, 0)))
+    axes.set_xlabel("mean share of runtime")
+    legend = [(svg.colour(part, i), part) for i, part in enumerate(parts)]
+    return figure, [*legend, (svg.colour(UNATTRIBUTED, None), UNATTRIBUTED)]
+
+
+@_drawn
+def knob_bounds(bounds):
+    """The most each knob can save, with its resampling range."""
+    bounds = bounds.dropna(subset="bound").head(MAX_ROWS)
+    figure, axes = _axes(0.75 + 0.34 * len(bounds))
+    rows = np.arange(len(bounds))
+    joint = bounds["kind"].eq("joint")
+    axes.barh(rows, bounds["bound"], height=0.55, color=np.where(joint, REST, SERIES[0]))
+    axes.hlines(rows, bounds["low"], bounds["high"], color=INK, linewidth=1.6)
+    for row, bound, high in zip(rows, bounds["bound"], bounds["high"], strict=True):
+        axes.text(max(bound, high) + 0.008, row, percent(bound), va="center", fontsize=8, color=INK)
+    _label_rows(axes, bounds["knob"])
+    axes.set_xlim(0, min(1.12, 1.18 * bounds["high"].max() + 0.06))
+    axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: percent(value, 0)))
+    axes.set_xlabel("at most saved, mean share of runtime")
+    axes.grid(axis="x")
+    legend = [
+        (svg.THEME[SERIES[0]], "upper bound of a knob"),
+        (svg.THEME[REST], "of all together, overlaps counted once"),
+        ("tick", "resampling range over runs"),
+    ]
+    return figure, legend if joint.any() else legend[::2]
+
+
+@_drawn
+def score_against_cost(points, cost_label, score_label):
+    """Score against cost; ``cost``, ``score``, ``front`` (no other run beats it on both)."""
+    figure, axes = _axes(3.4)
+    for front, colour, size in ((False, REST, 4.5), (True, SERIES[1], 6)):
+        shown = points[points["front"].eq(front)]
+        axes.plot(shown["cost"], shown["score"], "o", color=colour, markersize=size)
+    axes.set_xlabel(clipped(cost_label, 60))
+    axes.set_ylabel(clipped(score_label, 60))
+    axes.grid(axis="both")
+    return figure, [
+        (svg.THEME[SERIES[1]], "no other run is both cheaper and better"),
+        (svg.THEME[REST], "another run is"),
+    ]

@@ -1,0 +1,48 @@
+"""Numbers to sentences: what a page says, built from what was computed.
+
+One module per section of the page. Every function takes frames and returns `Sentence`s; where
+the data do not carry a claim, the
+sentence says that. No number is typed here.
+"""
+
+from traincost.findings.change import caption_knobs, joint_bound, speedups, what_a_bound_is
+from traincost.findings.cost import costs, made
+from traincost.findings.dependence import (
+    caption_effects,
+    caption_heatmap,
+    caption_levels,
+    dependence,
+    interaction,
+)
+from traincost.findings.snapshot import excluded, extreme_levels, shared_settings, slowest_level, snapshot
+from traincost.findings.time import (
+    caption_composition,
+    caption_occurrences,
+    occurrences_per_run,
+    per_occurrence,
+    where_time_goes,
+)
+
+__all__ = [
+    "caption_composition",
+    "caption_effects",
+    "caption_heatmap",
+    "caption_knobs",
+    "caption_levels",
+    "caption_occurrences",
+    "costs",
+    "dependence",
+    "excluded",
+    "extreme_levels",
+    "interaction",
+    "joint_bound",
+    "made",
+    "occurrences_per_run",
+    "per_occurrence",
+    "shared_settings",
+    "slowest_level",
+    "snapshot",
+    "speedups",
+    "what_a_bound_is",
+    "where_time_goes",
+]

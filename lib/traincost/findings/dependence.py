@@ -1,0 +1,265 @@
+"""What runtime depends on, in words."""
+
+import numpy as np
+
+from traincost import verdicts
+from traincost.columns import probability
+from traincost.findings.numbers import N_NAMED, eta, names, number_of
+from traincost.prose import Name, Number, join, say
+
+
+def dependence(effects, interactions, fields):
+    """What the effects amount to, most important first."""
+    tested = effects[effects["kind"] != "replicate"]
+    if not len(tested):
+        return [_nothing_varies(fields)]
+    said = []
+    if (tested["verdict"] == verdicts.NO_VARIATION).all():
+        return [say("All runs took the same time, so there is no variation to explain.")]
+    for verdict, sentences in _VERDICTS.items():
+        rows = tested[tested["verdict"] == verdict]
+        if len(rows):
+            said += sentences(rows)
+    cleared = tested["verdict"].isin([verdicts.DEPENDS, verdicts.GOES_WITH, verdicts.HELD])
+    if not cleared.any():
+        too_few = (tested["verdict"] == verdicts.TOO_FEW).all()
+        said.insert(
+            0,
+            say("There are too few runs to tell what runtime depends on.")
+            if too_few
+            else say("No factor's effect on runtime can be distinguished from chance."),
+        )
+    said += _relations(tested)
+    said += _replicates(effects)
+    said += interaction(interactions)
+    return said
+
+
+def _nothing_varies(fields):
+    if not any(field.kind not in ("shared",) for field in fields):
+        return say("No setting varies between the runs, so runtime cannot be related to any.")
+    return say("No setting that varies can be examined: each either repeats a configuration or names a run.")
+
+
+def _with_eta(row):
+    return say(
+        "{factor} (η² {eta}, where an unrelated factor reaches {chance} on average)",
+        factor=Name(" = ".join(row.names)),
+        eta=eta(f"effects.{row.factor}.eta_squared", row.eta_squared),
+        chance=eta(f"effects.{row.factor}.chance", row.chance),
+    )
+
+
+def _depends(rows):
+    return [say("Runtime depends on {factors}.", factors=[_with_eta(r) for r in rows.itertuples()])]
+
+
+def _goes_with(rows):
+    said = []
+    for row in rows.itertuples():
+        others = row.entangled_with or row.held
+        said.append(
+            say(
+                "Runtime goes with {factor}, but not once {others} {verb} held: they are entangled.",
+                factor=_with_eta(row),
+                others=names(others[:N_NAMED]),
+                verb="is" if len(others) == 1 else "are",
+            )
+        )
+    return said
+
+
+def _held(rows):
+    return [
+        say(
+            "With the others held, {factors} {verb} (family-wise {p}).",
+            factors=[_with_eta(row) for row in rows.itertuples()],
+            verb="matters" if len(rows) == 1 else "matter",
+            p=[say("p {p}", p=_p(f"effects.{row.factor}.p_held", row.p_held)) for row in rows.itertuples()],
+        )
+    ]
+
+
+def _p(key, value):
+    text = probability(value)
+    return Number(key, float(value), text if text.startswith("<") else f"= {text}")
+
+
+def _chance(rows):
+    return [
+        say(
+            "The effect of {factors} cannot be told from chance.",
+            factors=[
+                say(
+                    "{f} (η² {eta}, chance {chance})",
+                    f=Name(" = ".join(row.names)),
+                    eta=eta(f"effects.{row.factor}.eta_squared", row.eta_squared),
+                    chance=eta(f"effects.{row.factor}.chance", row.chance),
+                )
+                for row in rows.itertuples()
+            ],
+        )
+    ]
+
+
+def _too_few(rows):
+    return [say("For {f} there are too few runs to tell.", f=names(rows["factor"]))]
+
+
+_VERDICTS = {
+    verdicts.DEPENDS: _depends,
+    verdicts.GOES_WITH: _goes_with,
+    verdicts.HELD: _held,
+    verdicts.CHANCE: _chance,
+    verdicts.TOO_FEW: _too_few,
+}
+
+
+def _relations(tested):
+    said = []
+    fixed = tested[tested["fixed_by"] != ""]
+    for by, rows in fixed.groupby("fixed_by", sort=False):
+        said.append(
+            say(
+                "{f} {verb} fixed by {by}, so their effects are not separate.",
+                f=names(rows["factor"]),
+                verb="is" if len(rows) == 1 else "are",
+                by=Name(by),
+            )
+        )
+    pairs = {
+        tuple(sorted((row.factor, other))) for row in tested.itertuples() for other in row.entangled_with
+    }
+    if pairs:
+        listed = [say("{a} with {b}", a=Name(a), b=Name(b)) for a, b in sorted(pairs)[:N_NAMED]]
+        said.append(say("Hardly varied apart, and so hard to separate: {pairs}.", pairs=listed))
+    joint = tested[tested["partial_df"] == 0]
+    if len(joint):
+        said.append(say("{f}: jointly determined by the other factors.", f=names(joint["factor"])))
+    trends = tested[(tested["kind"] == "numeric") & tested["verdict"].isin(_EFFECT)]
+    for row in trends.itertuples():
+        said.append(
+            say(
+                "Runtime {way} with {f} (Spearman ρ {rho}).",
+                way="rises" if row.direction > 0 else "falls",
+                f=Name(row.factor),
+                rho=eta(f"effects.{row.factor}.direction", row.direction),
+            )
+        )
+    return said
+
+
+_EFFECT = (verdicts.DEPENDS, verdicts.GOES_WITH, verdicts.HELD)
+
+
+def _replicates(effects):
+    rows = effects[effects["kind"] == "replicate"]
+    if not len(rows):
+        return []
+    first = effects.iloc[0]
+    return [
+        say(
+            "{n} configurations are repeated over {f} (η² {eta}); tests take each configuration once, "
+            "since its repetitions are not independent evidence.",
+            n=number_of("effects.n_configurations", first["n_configurations"]),
+            f=names(rows["factor"]),
+            eta=[eta(f"effects.{r.factor}.eta_squared", r.eta_squared) for r in rows.itertuples()],
+        )
+    ]
+
+
+def interaction(table):
+    """Whether effects add up, multiply, or interact."""
+    if not len(table):
+        return []
+    p = table.set_index("scale")["p"]
+    test = Name(table["test"].iloc[0])
+    if p.get("log", np.nan) <= verdicts.ALPHA:
+        return [
+            say(
+                "The factors interact: even as percentages, their effects do not add up ({test}, {p}).",
+                test=test,
+                p=say("p {p}", p=_p("interaction.log.p", p["log"])),
+            )
+        ]
+    if p.get("hours", np.nan) <= verdicts.ALPHA:
+        return [
+            say(
+                "Effects multiply rather than add: additivity is rejected for runtime itself ({test}, "
+                "p {a}), not for its logarithm (p {b}).",
+                test=test,
+                a=_p("interaction.hours.p", p["hours"]),
+                b=_p("interaction.log.p", p["log"]),
+            )
+        ]
+    return []
+
+
+def caption_effects(effects):
+    """What the effect figure shows."""
+    tested = effects[effects["kind"] != "replicate"]
+    if not len(tested) or tested["eta_squared"].isna().all():
+        return say("Share of the variance of runtime that goes with each factor.")
+    top = tested.iloc[0]
+    below = int((tested["eta_squared"] < tested["chance"]).sum())
+    lead = say(
+        "{f} goes with the largest share of the variance of runtime, η² {eta}",
+        f=Name(top["factor"]),
+        eta=eta(f"effects.{top['factor']}.eta_squared", top["eta_squared"]),
+    )
+    if not below:
+        return join([lead, say(".")], "")
+    return join(
+        [
+            lead,
+            say(
+                "; {n} of {k} factors stay below what an unrelated factor reaches on average.",
+                n=number_of("effects.n_below_chance", below),
+                k=number_of("effects.n_factors", len(tested)),
+            ),
+        ],
+        "",
+    )
+
+
+def caption_heatmap(levels_by, unit):
+    """The slowest cell, and how many cells hold no run."""
+    rows, columns = levels_by.index.name, levels_by.columns.name
+    stacked = levels_by.stack().dropna()
+    at = stacked.idxmax()
+    empty = int(levels_by.isna().to_numpy().sum())
+    sentence = say(
+        "Mean runtime by {r} and {c}: slowest is {a}, {b} at {t}.",
+        r=Name(rows),
+        c=Name(columns),
+        a=Name(at[0]),
+        b=Name(at[1]),
+        t=Number("cells.slowest.mean_s", float(stacked.max()), unit.text(stacked.max())),
+    )
+    if not empty:
+        return sentence
+    return join(
+        [
+            sentence,
+            say(
+                "{n} of {k} cells hold no run.",
+                n=number_of("cells.empty", empty),
+                k=number_of("cells.n", levels_by.size),
+            ),
+        ]
+    )
+
+
+def caption_levels(runtimes, levels, name, unit):
+    """How far the levels' means lie apart."""
+    slow, fast = levels.iloc[0], levels.iloc[-1]
+    if len(levels) < 2:
+        return say("Runtime of each run.")
+    return say(
+        "Runtime by {f}: from {low} on average at {a} to {high} at {b}.",
+        f=Name(name),
+        low=Number(f"level.{name}.{fast.level}.mean_s", fast.mean_s, unit.text(fast.mean_s)),
+        a=Name(fast.level),
+        high=Number(f"level.{name}.{slow.level}.mean_s", slow.mean_s, unit.text(slow.mean_s)),
+        b=Name(slow.level),
+    )

@@ -1,0 +1,29 @@
+"""How the numbers of the findings are named and printed in prose."""
+
+from traincost.columns import count, percent
+from traincost.prose import Name, Number
+
+LEAST_SHARE = 0.00005  # of the runtime: what a sentence about sections still names
+LARGE_REST = 0.2  # of the runtime: an unattributed part that a reader must be warned of
+N_NAMED = 3  # levels, sections or factors that a sentence names
+
+
+def share(key, value):
+    return Number(key, float(value), percent(value))
+
+
+def eta(key, value):
+    return Number(key, float(value), f"{value:.2f}")
+
+
+def number_of(key, value):
+    return Number(key, int(value), count(value))
+
+
+def names(texts):
+    return [Name(text) for text in texts]
+
+
+def plural(n, one, many=None):
+    """Return the noun for `n` things."""
+    return one if n == 1 else many or f"{one}s"

@@ -1,0 +1,103 @@
+"""What was run: counts, runtimes, shared settings, and what was left out."""
+
+from traincost.findings.numbers import N_NAMED, number_of
+from traincost.prose import Name, Number, say
+
+
+def snapshot(runtime_s, unit):
+    """Count, mean, median and range of the runtimes, as list items."""
+    n = number_of("runtime.n", len(runtime_s))
+
+    def duration(name, seconds):
+        return Number(f"runtime.{name}_s", float(seconds), unit.text(seconds))
+
+    items = [say("profiled runs: {n}", n=n)]
+    if len(runtime_s) == 1:
+        return [*items, say("runtime of the only run: {t}", t=duration("mean", runtime_s.mean()))]
+    return [
+        *items,
+        say("mean profiled runtime: {t}", t=duration("mean", runtime_s.mean())),
+        say("median profiled runtime: {t}", t=duration("median", runtime_s.median())),
+        say(
+            "range: {low} to {high}",
+            low=duration("min", runtime_s.min()),
+            high=duration("max", runtime_s.max()),
+        ),
+        say("in total: {t}", t=duration("total", runtime_s.sum())),
+    ]
+
+
+def shared_settings(fields, names=None):
+    """The settings that all runs share: those in `names`, or the shortest-named few."""
+    shared = {field.name: field.labels[0] for field in fields if field.kind == "shared"}
+    chosen = [n for n in names if n in shared] if names is not None else sorted(shared, key=len)[:12]
+    if not chosen:
+        return []
+    listed = [Name(f"{name}={_short_level(shared[name])}") for name in chosen]
+    more = len(shared) - len(chosen) if names is None else 0
+    tail = say(", and {n} more", n=number_of("settings.more", more)) if more else ""
+    return [say("shared runtime settings in this collection: {s}{tail}", s=listed, tail=tail)]
+
+
+def _short_level(text, limit=60):
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def extreme_levels(levels, name, unit):
+    """The slowest and the fastest levels of a factor by mean runtime, as list items.
+
+    `levels` has ``level``, ``mean_s``, slowest first.
+    """
+    if len(levels) < 2:
+        return []
+
+    def listed(rows):
+        return [
+            say(
+                "{level} {t}",
+                level=Name(row.level),
+                t=Number(f"level.{name}.{row.level}.mean_s", row.mean_s, unit.text(row.mean_s)),
+            )
+            for row in rows.itertuples()
+        ]
+
+    n = min(N_NAMED, len(levels) // 2)
+    fastest = levels.iloc[::-1].head(min(2, n))
+    return [
+        say("slowest by mean over {f}: {rows}", f=Name(name), rows=listed(levels.head(n))),
+        say("fastest by mean over {f}: {rows}", f=Name(name), rows=listed(fastest)),
+    ]
+
+
+def slowest_level(levels, field, unit):
+    """The slowest level of a second factor, where there is one."""
+    if len(levels) < 2:
+        return []
+    name = field.name
+    row = levels.iloc[0]
+    number = Number(f"level.{name}.{row.level}.mean_s", row.mean_s, unit.text(row.mean_s))
+    return [say("slowest of {f} on average: {level} at {t}", f=Name(name), level=Name(row.level), t=number)]
+
+
+def excluded(table, unit):
+    """How many runs were left out, why, and what they cost."""
+    if not len(table):
+        return [say("left out: none")]
+    by_status = table["status"].value_counts(sort=True)
+    reasons = [
+        say("{n} {status}", n=number_of(f"excluded.{status}.n", n), status=Name(status))
+        for status, n in by_status.items()
+    ]
+    hours = table["runtime_s"].clip(lower=0).sum()
+    tail = say(
+        "; {t} of runtime that no statistic here includes",
+        t=Number("excluded.runtime_s", float(hours), unit.text(hours)),
+    )
+    return [
+        say(
+            "left out: {n} ({reasons}){tail}",
+            n=number_of("excluded.n", len(table)),
+            reasons=reasons,
+            tail=tail if hours > 0 else "",
+        )
+    ]

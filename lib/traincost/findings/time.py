@@ -1,0 +1,170 @@
+"""Where the time goes, in words."""
+
+import numpy as np
+
+from traincost.columns import significant
+from traincost.findings.numbers import LARGE_REST, LEAST_SHARE, N_NAMED, names, number_of, plural, share
+from traincost.prose import Name, Number, join, say
+from traincost.sections import OTHER, UNATTRIBUTED
+
+
+def per_occurrence(timing, section):
+    """Time per occurrence of one section: slowest and fastest levels."""
+    rows = timing[timing["section"] == section].sort_values("per_occurrence_s", ascending=False)
+    if len(rows) < 2:
+        return []
+
+    def listed(part):
+        return [say("{t} for {level}", t=_each(section, r), level=Name(r.level)) for r in part.itertuples()]
+
+    n = min(2, len(rows) // 2)
+    return [
+        say(
+            "One occurrence of {s} takes {slow} on average, against {fast}.",
+            s=Name(section),
+            slow=listed(rows.head(n)),
+            fast=listed(rows.iloc[::-1].head(n)),
+        )
+    ]
+
+
+def _each(section, row):
+    key = f"occurrence.{section}.{row.level}.seconds"
+    return Number(key, row.per_occurrence_s, f"{significant(row.per_occurrence_s, 3)} s")
+
+
+def occurrences_per_run(counts, section):
+    """How often the scheduled section runs: the distinct counts, or their range."""
+    counts = np.unique(counts[np.isfinite(counts)]).astype(int)
+    if not len(counts):
+        return []
+    if len(counts) <= N_NAMED:
+        text = [number_of(f"cadence.count.{i}", value) for i, value in enumerate(counts)]
+        if len(text) > 1:
+            text = join([say("{a}", a=t) for t in text], " or ")
+    else:
+        text = say(
+            "{a} to {b}",
+            a=number_of("cadence.count.min", counts[0]),
+            b=number_of("cadence.count.max", counts[-1]),
+        )
+    noun = plural(counts[-1], "time")
+    return [say("{s} runs {n} {noun} in a run.", s=Name(section), n=text, noun=noun)]
+
+
+def where_time_goes(shares, composition):
+    """The largest parts of the runtime, what is inside the largest, and the untimed rest."""
+    rest = shares.iloc[-1]
+    parts = _parts(shares.iloc[:-1], composition)
+    if not len(parts):
+        return [say("The runs recorded no sections, so where their time went cannot be said.")]
+    top = parts.iloc[0]
+    said = [_dominant(top)]
+    within = shares[(shares["parent"] == top["section"]) & (shares["share"] >= LEAST_SHARE)]
+    if len(within):
+        said.append(
+            say(
+                "Within it, {children}.",
+                children=[
+                    say("{s} takes {x}", s=Name(r.section), x=_section_share(r))
+                    for r in within.head(N_NAMED).itertuples()
+                ],
+            )
+        )
+    others = parts.iloc[1:6]
+    if len(others):
+        said.append(
+            say(
+                "Next come {others}.",
+                others=[
+                    say("{s} with {x}", s=Name(r.section), x=_section_share(r)) for r in others.itertuples()
+                ],
+            )
+        )
+    said.append(_rest(rest))
+    if shares["overlapping"].any():
+        said.append(
+            say(
+                "Sections that overlap in time (threads, or double timing): {s}. Their shares may add up "
+                "to more than the whole.",
+                s=names(shares.loc[shares["overlapping"], "section"]),
+            )
+        )
+    return said
+
+
+def _parts(timed, composition):
+    """Return the sections that the composition shows, largest first, without negligible ones."""
+    shown = timed["section"].isin(composition.columns) & (timed["share"] >= LEAST_SHARE)
+    return timed[shown]
+
+
+def _section_share(row):
+    return share(f"sections.{row.section}.share", row.share)
+
+
+def _dominant(top):
+    return say(
+        "Averaged over runs, the largest part of the runtime is {s} with {x} "
+        "({pooled} of all runtime together).",
+        s=Name(top["section"]),
+        x=share(f"sections.{top['section']}.share", top["share"]),
+        pooled=share(f"sections.{top['section']}.pooled_share", top["pooled_share"]),
+    )
+
+
+def _rest(rest):
+    if rest["share"] < 0:
+        return say(
+            "The disjoint sections add up to more than the runtime, by {x} of it.",
+            x=share("sections.excess", -rest["share"]),
+        )
+    return say(
+        "{x} of the runtime is unattributed: no section timed it{tail}.",
+        x=share("sections.unattributed.share", rest["share"]),
+        tail=", so nothing here can explain it" if rest["share"] > LARGE_REST else "",
+    )
+
+
+def caption_composition(composition):
+    """The largest part of the whole, and its range over levels."""
+    parts = composition.drop(columns=["n_runs"])
+    whole = parts.iloc[-1].drop(UNATTRIBUTED).drop(OTHER, errors="ignore")
+    rest = share("sections.unattributed.share", parts.iloc[-1][UNATTRIBUTED])
+    if not len(whole):
+        return say("All of the runtime is unattributed: {rest}.", rest=rest)
+    largest = whole.idxmax()
+    lead = say(
+        "Disjoint parts of the runtime: {s} takes {x}, and {rest} is unattributed.",
+        s=Name(largest),
+        x=share(f"composition.{largest}.share", whole.max()),
+        rest=rest,
+    )
+    if len(parts) < 3:
+        return lead
+    low, high = parts[largest].iloc[:-1].min(), parts[largest].iloc[:-1].max()
+    return join(
+        [
+            lead,
+            say(
+                "Over the levels the former lies between {low} and {high}.",
+                low=share(f"composition.{largest}.low", low),
+                high=share(f"composition.{largest}.high", high),
+            ),
+        ]
+    )
+
+
+def caption_occurrences(timing, name):
+    """The section whose single occurrence takes longest."""
+    means = timing.groupby("section", sort=False)["per_occurrence_s"].mean()
+    top = means.idxmax()
+    value = Number(
+        f"occurrence.{top}.mean_level_seconds", float(means.max()), f"{significant(means.max(), 3)} s"
+    )
+    return say(
+        "Time of one occurrence by section and {f}: {s} takes longest, {t} on average over the levels.",
+        f=Name(name),
+        s=Name(top),
+        t=value,
+    )

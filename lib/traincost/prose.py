@@ -1,0 +1,85 @@
+"""Sentences made of words, numbers and names, kept apart until they are written.
+
+A number carries its key in the report and the text it is printed as; a name is text that
+came from a run or a parameter. Neither can be mistaken for words, so nothing that a run
+contains is ever read as HTML, and every number on a page can be traced.
+"""
+
+import string
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in prose: its key among the report's numbers, its value, and how it reads."""
+
+    key: str
+    value: object
+    text: str
+
+
+@dataclass(frozen=True)
+class Name:
+    """Text from a run or a parameter, shown as it is."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sequence of words (str), `Number`, `Name`."""
+
+    parts: tuple
+
+    def numbers(self):
+        """Return the numbers of the sentence."""
+        return [part for part in self.parts if isinstance(part, Number)]
+
+    def plain(self):
+        """Return the sentence as text."""
+        return "".join(part if isinstance(part, str) else part.text for part in self.parts)
+
+
+def say(template, **parts):
+    """Fill the fields of `template` with parts.
+
+    Parameters
+    ----------
+    template : str
+        Words, with ``{field}`` for each part.
+    **parts : Number, Name, Sentence, str, or a list of these
+        A list is joined with commas and "and".
+
+    >>> say("{a} costs {b}.", a=Name("x"), b=Number("k", 2.0, "2 s")).plain()
+    'x costs 2 s.'
+    """
+    filled = []
+    for words, field, _, _ in string.Formatter().parse(template):
+        if words:
+            filled.append(words)
+        if field is not None:
+            filled.extend(_flat(parts[field]))
+    return Sentence(tuple(filled))
+
+
+def join(sentences, separator=" "):
+    """Put sentences one after another as one."""
+    parts = []
+    for sentence in sentences:
+        if parts:
+            parts.append(separator)
+        parts.extend(sentence.parts)
+    return Sentence(tuple(parts))
+
+
+def _flat(part):
+    if isinstance(part, Sentence):
+        return part.parts
+    if isinstance(part, list | tuple):
+        flat = []
+        for i, item in enumerate(part):
+            if i:
+                flat.append(" and " if i == len(part) - 1 else ", ")
+            flat.extend(_flat(item))
+        return flat
+    return (part,)

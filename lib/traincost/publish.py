@@ -1,0 +1,197 @@
+"""Parameters to papermill to a page: execute a notebook on a collection, and publish it.
+
+The kernel is this very interpreter, in a fresh temporary folder with an IPython directory of
+its own: nothing that lies beside the runs, or in the user's IPython profile, is imported,
+configured or read.
+"""
+
+import logging
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import yaml
+
+from traincost.settings import ParameterError, refuse_unknown
+
+PACKAGE = Path(__file__).parent
+
+
+class BuildFailed(RuntimeError):
+    """A cell of the notebook failed; the message names it and where the notebook is kept."""
+
+
+def page(runs_dir, output=None, parameters=None, progress=False):
+    """Build the profiling page of a directory of runs.
+
+    Parameters
+    ----------
+    runs_dir : str or path
+    output : path, optional
+        Folder for ``profiling.html`` and ``profiling.json``; ``reports/NAME`` if left out.
+    parameters : dict, optional
+        Of the notebook, beside `runs_dir`.
+    progress : bool
+        Show progress on standard error.
+
+    Returns
+    -------
+    Path
+        Of the page.
+
+    Raises
+    ------
+    ParameterError, collection.NothingToReport
+        The input cannot be used.
+    BuildFailed
+        A cell failed; no page was written.
+    """
+    runs_dir = os.path.abspath(os.fspath(runs_dir))
+    name = os.path.basename(os.path.realpath(runs_dir)) or "runs"
+    output = Path(output) if output else Path("reports") / name
+    return publish("profiling", {**(parameters or {}), "runs_dir": runs_dir}, output.absolute(), progress)
+
+
+def publish(kind, parameters, output, progress=False):
+    """Execute ``notebooks/<kind>.ipynb`` with `parameters` and write its page into `output`."""
+    import nbformat
+
+    from traincost.exporter import TraincostExporter, declared_parameters
+
+    notebook = nbformat.read(notebook_path(kind), as_version=4)
+    known = declared_parameters(notebook)
+    for name in parameters:
+        refuse_unknown(name, known)
+    executed = execute(notebook, parameters, output / f"{kind}.failed.ipynb", progress)
+    html, resources = TraincostExporter().from_notebook_node(executed)
+    output.mkdir(parents=True, exist_ok=True)
+    files = {f"{kind}.html": html.encode("utf-8"), **resources["outputs"]}
+    for name, content in files.items():
+        temporary = output / f".{name}.tmp"
+        temporary.write_bytes(content)
+        os.replace(temporary, output / name)
+    return output / f"{kind}.html"
+
+
+def notebook_path(kind):
+    """Return the notebook, beside the library in a checkout, inside it in an installed wheel."""
+    for folder in (PACKAGE.parent.parent / "notebooks", PACKAGE / "notebooks"):
+        if (folder / f"{kind}.ipynb").is_file():
+            return folder / f"{kind}.ipynb"
+    raise FileNotFoundError(f"the notebook {kind}.ipynb is not part of this installation")
+
+
+def execute(notebook, parameters, failed_path, progress=False):
+    """Return the notebook executed with `parameters` by papermill.
+
+    Raises
+    ------
+    ParameterError, collection.NothingToReport
+        The notebook refused its input.
+    BuildFailed
+        A cell failed; the notebook as far as it came is kept at `failed_path`.
+    """
+    import nbformat
+    import papermill
+    from papermill.exceptions import PapermillExecutionError
+
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    with tempfile.TemporaryDirectory(prefix="traincost-") as folder:
+        kept = os.path.join(folder, "executed.ipynb")
+        try:
+            return papermill.execute_notebook(
+                notebook,
+                kept,
+                parameters=parameters,
+                progress_bar={"desc": "building", "leave": False} if progress else False,
+                cwd=folder,
+                kernel_name="python3",
+                language="python",
+                kernel_manager_class=_own_kernel(folder),
+                stderr_file=sys.stderr if progress else None,
+                raise_on_iopub_timeout=True,
+            )
+        except PapermillExecutionError as problem:
+            _raise_refusal(problem)
+            failed_path.parent.mkdir(parents=True, exist_ok=True)
+            nbformat.write(nbformat.read(kept, as_version=4), failed_path)
+            raise BuildFailed(
+                f"a cell of the notebook failed with {problem.ename}: {problem.evalue}\n"
+                f"The executed notebook is kept for inspection: {failed_path}"
+            ) from None
+
+
+def _raise_refusal(problem):
+    """Turn the notebook's own refusals back into the exceptions they were."""
+    from traincost.collection import NothingToReport
+
+    refusals = {cls.__name__: cls for cls in (NothingToReport, ParameterError)}
+    if problem.ename in refusals:
+        raise refusals[problem.ename](problem.evalue) from None
+
+
+def _own_kernel(folder):
+    """Return a kernel manager class for this interpreter, isolated in `folder`.
+
+    A user's kernel spec named python3 may belong to another environment, so none is looked up.
+    """
+    from jupyter_client import AsyncKernelManager
+    from jupyter_client.kernelspec import KernelSpec
+
+    class OwnKernel(AsyncKernelManager):
+        @property
+        def kernel_spec(self):
+            return KernelSpec(
+                argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+                display_name="Python 3",
+                language="python",
+                metadata={"supported_encryption": ["curve"]},
+            )
+
+        async def start_kernel(self, **kwargs):
+            kwargs["env"] = {
+                **kwargs.get("env", os.environ),
+                "IPYTHONDIR": os.path.join(folder, "ipython"),
+                "MATPLOTLIBRC": os.path.join(folder, "matplotlibrc"),
+                "PYTHONSAFEPATH": "1",
+            }
+            # The kernel listens on a port of this machine: without encryption, anybody on it
+            # could read the runs, or run code.
+            await super()._async_start_kernel(transport_encryption="required", **kwargs)
+
+    return OwnKernel
+
+
+def read_parameters(path):
+    """Return the parameters in a YAML file.
+
+    Raises
+    ------
+    ParameterError
+        The file cannot be read, or is no mapping.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            values = yaml.safe_load(file)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
+        why = " ".join(str(problem).split())
+        raise ParameterError(f"the parameter file {path} cannot be read: {why}") from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
+        raise ParameterError(f"the parameter file {path} must be a mapping of names to values")
+    return values
+
+
+def typed(name, text, types):
+    """Return a parameter given on the command line as the type its notebook declares.
+
+    What is declared as text stays text, ``01`` and ``nan`` included; anything else is YAML.
+    """
+    if types.get(name, "str") == "str":
+        return text
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise ParameterError(f"`{name}` must be YAML of the type {types[name]}, got {text!r}") from None

@@ -1,0 +1,152 @@
+"""Sentences, tables and figures to HTML; the only place where HTML is made.
+
+Everything that is not our own markup is escaped here, whatever it came from.
+"""
+
+import html
+import json
+import math
+
+from traincost import svg
+from traincost.prose import Name, Number
+from traincost.tables import MAX_ROWS, cell
+
+MAX_ON_A_LINE = 34  # characters of a text cell that is not broken into lines
+MAX_SHOWN = 300  # characters of a value from a run; the JSON has it whole
+
+
+def text(value):
+    """Escape text; characters that HTML cannot hold are shown as their pictures."""
+    return html.escape("".join(map(_visible, str(value))))
+
+
+def _visible(character):
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)  # the control pictures of Unicode
+    if 0x7F <= code <= 0x9F or code in (0xFFFE, 0xFFFF) or 0xD800 <= code <= 0xDFFF:
+        return "�"
+    return character
+
+
+def shown(value):
+    """Escape text from a run, cut where it is very long."""
+    value = str(value)
+    return text(value if len(value) <= MAX_SHOWN else f"{value[: MAX_SHOWN - 1]}…")
+
+
+def sentence(parts):
+    """Write a sentence: numbers as ``data`` elements, names as code."""
+    return "".join(_part(part) for part in parts.parts)
+
+
+def _part(part):
+    if isinstance(part, Number):
+        value = json.dumps(jsonable(part.value))
+        return f'<data value="{text(value)}" data-key="{text(part.key)}">{text(part.text)}</data>'
+    if isinstance(part, Name):
+        return f"<code>{shown(part.text)}</code>"
+    return text(part)
+
+
+def paragraph(sentences):
+    """Write sentences as one paragraph."""
+    return f"<p>{' '.join(map(sentence, sentences))}</p>"
+
+
+def items(sentences, ordered=False):
+    """Write sentences as a list."""
+    tag = "ol" if ordered else "ul"
+    return f"<{tag}>{''.join(f'<li>{sentence(s)}</li>' for s in sentences)}</{tag}>"
+
+
+def header(title, links, note):
+    """Write the page's title, its links (text to address), and a note from the parameters."""
+    project, collection, kind = title
+    project = f'<span class="project"><code>{shown(project)}</code></span> ' if project else ""
+    parts = [f"<h1>{project}<code>{shown(collection)}</code> {text(kind)}</h1>"]
+    if links:
+        anchors = "".join(
+            f'<a href="{text(url)}"><var>{shown(name)}</var></a>' for name, url in links.items()
+        )
+        parts.append(f'<nav class="links" aria-label="Related pages">{anchors}</nav>')
+    if note:
+        parts.append(f'<p class="note"><var>{text(note)}</var></p>')
+    return f'<header class="page">{"".join(parts)}</header>'
+
+
+def table(block, data_file):
+    """Write a table, with its caption, notes on its columns, and what was cut."""
+    rows = list(
+        block.frame[[h.name for h in block.headings]].head(MAX_ROWS).itertuples(index=False, name=None)
+    )
+    head = "".join(
+        f'<th scope="col"{"" if h.is_text else " class=number"}>{shown(h.text)}</th>' for h in block.headings
+    )
+    body = "".join(f"<tr>{_row(block.headings, row)}</tr>" for row in rows)
+    cut = len(block.frame) - len(rows)
+    more = f"<p class=more>{cut:,} more rows are in <code>{text(data_file)}</code>.</p>" if cut else ""
+    notes = "".join(f"<dt>{shown(h.text)}</dt><dd>{text(h.note)}</dd>" for h in block.headings if h.note)
+    notes = f"<dl class=notes>{notes}</dl>" if notes else ""
+    name = text(block.name)
+    return (
+        f'<div class="table"><div class="scroll" tabindex="0" role="region" aria-labelledby="caption-{name}">'
+        f'<table id="table-{name}"><caption id="caption-{name}">{sentence(block.caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more}{notes}</div>"
+    )
+
+
+def _row(headings, row):
+    cells = []
+    for i, (heading, value) in enumerate(zip(headings, row, strict=True)):
+        printed = cell(heading, value)
+        tag, attributes = ("th", ' scope="row"') if i == 0 else ("td", "")
+        if i and not heading.is_text:
+            attributes = " class=number"
+        escaped = shown(printed)
+        if len(printed) > MAX_ON_A_LINE and (heading.is_text or not i):
+            attributes += " class=long"
+            escaped = _breakable(escaped)
+        cells.append(f"<{tag}{attributes}>{escaped}</{tag}>")
+    return "".join(cells)
+
+
+def _breakable(escaped):
+    """Let long paths and names break after their separators."""
+    return escaped.replace("/", "/<wbr>").replace("_", "_<wbr>")
+
+
+def figure(name, drawing, caption):
+    """Write a figure: the drawing in a box that scrolls on small screens, legend, caption."""
+    plain = caption.plain()
+    described = svg.described(drawing.svg, f"figure-{name}", plain, f"Figure: {plain}")
+    legend = "".join(f"<li>{_mark(mark)}{shown(label)}</li>" for mark, label in drawing.legend)
+    legend = f'<ul class="legend">{legend}</ul>' if legend else ""
+    return (
+        f'<figure id="figure-{text(name)}"><div class="scroll" tabindex="0" role="group" '
+        f'aria-label="Figure">{described}</div>{legend}<figcaption>{sentence(caption)}</figcaption></figure>'
+    )
+
+
+def _mark(mark):
+    """Draw a legend's key: a bar mark, a hatch, or a swatch of a colour."""
+    shape = {
+        "tick": '<path d="M6 0V12" stroke="currentColor" stroke-width="2"/>',
+        "hatch": '<path d="M0 12L12 0M0 6L6 0M6 12L12 6" stroke="currentColor" stroke-width="1"/>',
+    }.get(mark, f'<rect width="12" height="12" rx="2" fill="{text(mark)}"/>')
+    return f'<svg class="key" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">{shape}</svg>'
+
+
+def jsonable(value):
+    """Return a value as strict JSON has it; what is not finite or missing is null."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(k): jsonable(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [jsonable(v) for v in value]
+    if value is None or isinstance(value, str | int | bool):
+        return value
+    return None if value != value else str(value)

@@ -1,0 +1,155 @@
+"""The parameters of the notebooks: their names, types, and what is refused.
+
+papermill itself only logs a parameter that a notebook does not know, and turns ``01`` into a
+number; so each notebook checks what it was given, by name, before it reads a run.
+"""
+
+import ast
+import dataclasses
+import math
+import re
+from dataclasses import dataclass
+
+from traincost.speedups import Knob
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_SAFE_SCHEMES = ("http:", "https:", "mailto:")
+
+
+class ParameterError(ValueError):
+    """A parameter is unknown, or has a value that cannot be used; the message names it."""
+
+
+@dataclass(frozen=True)
+class Profiling:
+    """Parameters of ``profiling.ipynb``.
+
+    Attributes
+    ----------
+    runs_dir : str
+        Directory of the runs.
+    format : str
+        Name of the reader, or ``auto``.
+    project, collection, note : str
+        Shown in the title; the collection is named after its directory if left empty.
+    links : dict
+        Text to address, set below the title.
+    rows, columns : str
+        The factors whose levels the page compares; chosen by effect size if left empty.
+    shared_settings : list of str, or None
+        Settings that the snapshot names; the shortest few if None.
+    replicates : list of str
+        Fields that repeat a configuration.
+    cadence_section : str
+        Section whose count is the number of scheduled evaluations.
+    knobs : list of mappings, or None
+        As `speedups.Knob` takes them; proposed from the sections if None.
+    """
+
+    runs_dir: str
+    format: str = "auto"
+    project: str = ""
+    collection: str = ""
+    note: str = ""
+    links: dict = dataclasses.field(default_factory=dict)
+    rows: str = ""
+    columns: str = ""
+    shared_settings: list | None = None
+    replicates: list = dataclasses.field(default_factory=lambda: ["seed"])
+    cadence_section: str = ""
+    knobs: list | None = None
+
+    def __post_init__(self):
+        check_types(self)
+        for text, address in self.links.items():
+            _check_link(text, address)
+        for knob in self.knobs or []:
+            try:
+                Knob.of(knob)
+            except (TypeError, ValueError) as problem:
+                raise ParameterError(f"`knobs`: {problem}") from None
+
+    @classmethod
+    def from_notebook(cls, namespace):
+        """Take the parameters from a notebook's variables.
+
+        Parameters
+        ----------
+        namespace : dict
+            ``globals()`` of the notebook.
+
+        Raises
+        ------
+        ParameterError
+            papermill injected a parameter that is not one, or a value has the wrong type.
+        """
+        names = [field.name for field in dataclasses.fields(cls)]
+        for name in injected_names(namespace.get("In", [])):
+            refuse_unknown(name, names)
+        return cls(**{name: namespace[name] for name in names if name in namespace})
+
+    def public(self, name):
+        """Return the parameters for the page: the collection by its name, without a path."""
+        return {**dataclasses.asdict(self), "runs_dir": name}
+
+
+def injected_names(cells):
+    """Return the names that papermill's injected cell assigns, of executed cell sources."""
+    names = []
+    for source in cells:
+        if source.startswith("# Parameters\n"):
+            names += assigned_names(source)
+    return names
+
+
+def assigned_names(source):
+    """Return the names that a cell of plain assignments sets."""
+    names = []
+    for node in ast.parse(source).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        names += [target.id for target in targets if isinstance(target, ast.Name)]
+    return names
+
+
+def refuse_unknown(name, known):
+    """Raise `ParameterError` unless `name` is among the `known` ones."""
+    if name in known:
+        return
+    import difflib
+
+    near = difflib.get_close_matches(name, known, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ParameterError(f"{name!r} is not a parameter{hint} The parameters are: {', '.join(known)}")
+
+
+def check_types(settings):
+    """Refuse a value whose type is not the declared one, or a number that is not finite."""
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        if not isinstance(value, field.type) or isinstance(value, bool):
+            hint = ""
+            if field.type is str:
+                hint = "; give it as text (papermill: -r instead of -p)"
+            raise ParameterError(f"`{field.name}` must be {_type_name(field.type)}, got {value!r}{hint}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ParameterError(f"`{field.name}` must be finite, got {value!r}")
+        if isinstance(value, list) and field.name != "knobs":
+            for item in value:
+                if not isinstance(item, str):
+                    raise ParameterError(f"`{field.name}` must be a list of text, got {item!r} in it")
+
+
+def _type_name(kind):
+    names = {str: "text", dict: "a mapping", list: "a list", float: "a number", int: "an integer"}
+    return names.get(kind) or str(kind).replace("None", "null")
+
+
+def _check_link(text, address):
+    if not isinstance(text, str) or not isinstance(address, str):
+        raise ParameterError(f"`links` must map text to an address, got {text!r}: {address!r}")
+    scheme = _SCHEME.match(address.strip())
+    # Control characters are how a script's scheme is hidden from a check like this one.
+    if any(ord(c) < 0x20 for c in address) or (scheme and scheme.group().lower() not in _SAFE_SCHEMES):
+        raise ParameterError(
+            f"`links`: {address!r} must be a relative address or start with {', '.join(_SAFE_SCHEMES)}"
+        )

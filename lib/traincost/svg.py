@@ -1,0 +1,191 @@
+"""A matplotlib figure as light inline SVG: real text, presentation attributes, theme colours.
+
+Drawn with sentinel colours, which become ``currentColor`` and CSS variables here, so that one
+figure serves light and dark pages. Nothing of a figure needs a style sheet or a script.
+"""
+
+import io
+import re
+import warnings
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape
+
+import matplotlib as mpl
+
+SVG = "http://www.w3.org/2000/svg"
+XLINK = "http://www.w3.org/1999/xlink"
+
+# Colours to draw with -> what the page shows. The fallbacks matter in JupyterLab.
+INK, MUTED, GRID, PAGE = "#010101", "#020202", "#030303", "#040404"
+SERIES = tuple(f"#05{i:02x}01" for i in range(1, 10))
+REST = "#060606"
+_FALLBACK = (
+    "#3b6ea8",
+    "#c8553d",
+    "#2f8f5b",
+    "#a0790c",
+    "#8a4fa3",
+    "#1c8ea6",
+    "#b3477d",
+    "#6b7f2a",
+    "#7a6652",
+)
+THEME = {
+    INK: "currentColor",
+    MUTED: "var(--muted,#767676)",
+    GRID: "var(--grid,#8884)",
+    PAGE: "var(--page,#fff)",
+    REST: "var(--rest,#a6a6a6)",
+    **{c: f"var(--s{i},{_FALLBACK[i - 1]})" for i, c in enumerate(SERIES, start=1)},
+}
+
+RC = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "traincost",
+    "svg.id": None,
+    "font.family": "DejaVu Sans",  # its metrics are the layout; the page chooses the font
+    "font.size": 9.0,
+    "text.parse_math": False,  # a $ in a run's name is a dollar sign
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "axes.facecolor": "none",
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "figure.facecolor": "none",
+    "hatch.linewidth": 0.5,
+    "hatch.color": MUTED,
+}
+
+
+def colour(part, index):
+    """Return the CSS colour of series `index`, or of the rest (index None), for a legend."""
+    return THEME[REST if index is None else SERIES[index % len(SERIES)]]
+
+
+def inline(figure, prefix):
+    """Return the figure as one ``<svg>`` element, its ids starting with `prefix`.
+
+    The caller adds title and description (`described`). Call it inside ``rc_context(RC)``.
+    """
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():
+        # Text is set by the browser; what DejaVu Sans lacks is not missing there.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure.savefig(
+            buffer,
+            format="svg",
+            bbox_inches=_box(figure),
+            pad_inches=0,
+            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+        )
+    root = ElementTree.fromstring(buffer.getvalue())
+    used = {match for node in root.iter() for match in _references(node)}
+    _clean(root, prefix, used)
+    box = root.get("viewBox").split()
+    root.attrib = {
+        "viewBox": " ".join(_short(number) for number in box),
+        "role": "img",
+        "class": "plot",
+        "fill": "currentColor",
+    }
+    return _written(root)
+
+
+def _box(figure):
+    """Return the box to save: all that is drawn, and never narrower than the figure.
+
+    Equal widths keep the text of all figures of a page at one size.
+    """
+    figure.canvas.draw()
+    drawn = figure.get_tightbbox().padded(0.06)
+    width = figure.get_figwidth()
+    left, right = min(drawn.x0, 0.0), max(drawn.x1, width)
+    if drawn.x0 < 0 or drawn.x1 < width:  # long labels: what is free on the right is not needed
+        right = max(drawn.x1, left + width)
+    return mpl.transforms.Bbox.from_extents(left, drawn.y0, right, drawn.y1)
+
+
+def described(svg, name, title, description):
+    """Give an inline SVG its accessible title and description."""
+    head = (
+        f'<svg aria-labelledby="{name}-title {name}-desc"'
+        f"{svg.removeprefix('<svg').split('>', 1)[0]}>"
+        f'<title id="{name}-title">{escape(title)}</title>'
+        f'<desc id="{name}-desc">{escape(description)}</desc>'
+    )
+    return head + svg.split(">", 1)[1]
+
+
+def _references(node):
+    for value in node.attrib.values():
+        yield from re.findall(r"url\(#([^)]+)\)", value)
+        if value.startswith("#") and not re.fullmatch(r"#[0-9a-f]{6}", value):
+            yield value[1:]
+
+
+def _clean(node, prefix, used):
+    """Strip what a page does not need from `node` and all below it."""
+    for child in list(node):
+        name = child.tag.split("}")[-1] if isinstance(child.tag, str) else ""
+        if name in ("metadata", "style", ""):
+            node.remove(child)
+            continue
+        _clean(child, prefix, used)
+        if name in ("g", "defs") and not len(child):
+            node.remove(child)
+        elif name == "g" and not child.attrib:
+            at = list(node).index(child)
+            node.remove(child)
+            for offset, grandchild in enumerate(list(child)):
+                node.insert(at + offset, grandchild)
+    node.text = node.text if node.text and node.text.strip() else None
+    node.tail = None
+    node.attrib = dict(_attributes(node, prefix, used))
+
+
+def _attributes(node, prefix, used):
+    declarations = node.attrib.pop("style", "")
+    pairs = [d.split(":", 1) for d in declarations.split(";") if ":" in d]
+    for key, value in [*node.attrib.items(), *((k.strip(), v.strip()) for k, v in pairs)]:
+        if key == "id":
+            if value not in used:
+                continue
+            value = f"{prefix}-{value}"
+        elif key in ("font", "font-family", "version", "{http://www.w3.org/XML/1998/namespace}space"):
+            continue
+        elif key == f"{{{XLINK}}}href":
+            key, value = "href", f"#{prefix}-{value[1:]}"
+        elif key == "stroke-miterlimit" or (key, value) in _DEFAULTS:
+            continue
+        value = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", value)
+        value = re.sub(r"#[0-9a-f]{6}", lambda m: THEME.get(m.group(), m.group()), value)
+        if key in ("d", "transform", "x", "y", "width", "height", "points", "stroke-width", "font-size"):
+            value = re.sub(r"-?[0-9]+\.[0-9]+(e-?[0-9]+)?", lambda m: _short(m.group()), value)
+            value = " ".join(value.split())
+        yield key, value
+
+
+_DEFAULTS = {("stroke-linejoin", "miter"), ("stroke-linecap", "butt"), ("text-anchor", "start")}
+
+
+def _short(number):
+    return f"{float(number):.2f}".rstrip("0").rstrip(".")
+
+
+def _written(node):
+    """Write an element without namespaces, as HTML takes it."""
+    name = node.tag.split("}")[-1]
+    attributes = "".join(
+        f' {key}="{escape(value, {chr(34): "&quot;"})}"' for key, value in node.attrib.items()
+    )
+    inside = escape(node.text or "") + "".join(_written(child) for child in node)
+    return f"<{name}{attributes}>{inside}</{name}>"
