@@ -268,6 +268,7 @@ def additive_model(designs, y):
     residual = max(0.0, (centred**2).sum() - ((whole.T @ centred) ** 2).sum())
     residual_df = len(y) - 1 - whole.shape[1]
     rows = []
+    negligible = NEGLIGIBLE * max((centred**2).sum(), len(y) * y.mean() ** 2 if len(y) else 0.0)
     for i, (field, columns) in enumerate(designs):
         others = stack([x for j, (_, x) in enumerate(designs) if j != i], len(y))
         basis = beyond(orthonormal(others), columns)
@@ -277,7 +278,11 @@ def additive_model(designs, y):
                 "factor": field.name,
                 "partial_df": df,
                 "partial_sum_sq": sum_sq,
-                "partial_eta_squared": sum_sq / (sum_sq + residual) if df and residual_df else np.nan,
+                "partial_eta_squared": (
+                    sum_sq / (sum_sq + residual)
+                    if df and residual_df and sum_sq + residual > negligible
+                    else np.nan
+                ),
                 "partial_chance": df / (df + residual_df) if residual_df else np.nan,
                 "partial_p": f_tail(sum_sq, residual, df, residual_df, (centred**2).sum()),
                 "residual_df": residual_df,

@@ -171,7 +171,9 @@ def bins(field, n_bins=4):
     series = pd.Series(field.values)
     cut = pd.qcut(series, n_bins, duplicates="drop")
     labels = [f"{_number_text(i.left)} to {_number_text(i.right)}" for i in cut.cat.categories]
-    codes = cut.cat.codes.to_numpy().astype(np.int64)
+    present = cut.cat.remove_unused_categories()  # ties can leave a quartile empty
+    labels = [f"{_number_text(i.left)} to {_number_text(i.right)}" for i in present.cat.categories]
+    codes = present.cat.codes.to_numpy().astype(np.int64)
     if (codes < 0).any():
         codes = np.where(codes < 0, len(labels), codes)
         labels.append(UNSET)
@@ -236,27 +238,34 @@ def _number_text(value):
 
 
 def _merge(fields):
-    """Merge factors that partition the runs identically, numeric ones only with equal ranks."""
-    kept, seen = [], {}
+    """Merge factors that partition the runs identically; a numeric one stands for its group.
+
+    Where each run has a value of its own, only equal ranks are the same factor: two learning
+    rates drawn at random differ in every run, and differently.
+    """
+    groups = {}
     for field in fields:
-        if not field.is_factor:
-            kept.append(field)
-            continue
-        # Levels in order of first appearance: equal for identical partitions.
-        pattern = field.codes if field.kind == "numeric" else pd.factorize(field.codes)[0]
-        key = (field.kind, pattern.tobytes())
-        if key not in seen:
-            seen[key] = len(kept)
-            kept.append(field)
-            continue
-        first = kept[seen[key]]
-        kept[seen[key]] = replace(
-            first,
-            names=(*first.names, *field.names),
-            values=first.values if first.values is not None else field.values,
-        )
-        kept.append(replace(field, kind="merged", reason=f"varies exactly with {first.name}"))
-    return kept
+        if field.is_factor:
+            groups.setdefault(_partition(field), []).append(field)
+    merged = {}
+    for group in groups.values():
+        first = next((f for f in group if f.kind == "numeric"), group[0])
+        values = next((f.values for f in group if f.values is not None), None)
+        names = tuple(name for f in (first, *(g for g in group if g is not first)) for name in f.names)
+        merged[first.name] = replace(first, names=names, values=values)
+        for field in group:
+            if field is not first:
+                reason = f"varies exactly with {first.name}"
+                merged[field.name] = replace(field, kind="merged", reason=reason)
+    return [merged.get(field.name, field) for field in fields]
+
+
+def _partition(field):
+    """Return a key that is equal for fields that partition the runs identically."""
+    if field.n_levels == len(field.codes):
+        return "ranks", field.codes.tobytes()
+    # Levels numbered in order of first appearance.
+    return "partition", pd.factorize(field.codes)[0].tobytes()
 
 
 def _leave_out_identifiers(fields):

@@ -158,6 +158,9 @@ _COLUMNS = (
 
 def _row(knob, matched, fractions, t, drawn, codes):
     known, saved_s = _saved(fractions, t)
+    has = ~np.isnan(t.seconds[:, matched]).all(axis=1) if matched.any() else np.zeros(len(known), bool)
+    if not known.all() and not (known & has).any():
+        known[:] = False  # runs without the section say nothing of those with it
     known &= matched.any()
     share = saved_s / t.runtime_s
     bound = low = high = level_low = level_high = pooled = total_s = np.nan
