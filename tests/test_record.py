@@ -253,12 +253,15 @@ def test_a_disk_that_cannot_be_written_warns_once_and_fails_at_the_end(tmp_path,
     def full(*args):
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(OSError, match="No space"), pytest.warns(UserWarning, match="No space") as warned:  # noqa: PT012
+    def train():
         with Recorder(tmp_path, write_every_s=1) as run:
             monkeypatch.setattr(os, "replace", full)
             for _ in range(3):
                 with run.section("a"):
                     clock(2)
+
+    with pytest.warns(UserWarning, match="No space") as warned, pytest.raises(OSError, match="No space"):
+        train()
     assert len(warned) == 1
     assert read(tmp_path)["status"] == "running"  # the last that could be written
     assert [p.name for p in tmp_path.iterdir()] == ["run.json"]

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from traincost import fields as _fields
+from traincost.errors import NothingToReport, ParameterError
 from traincost.formats import READERS
 from traincost.formats.files import shortened
 from traincost.formats.run import UNREADABLE, Run
@@ -21,10 +22,6 @@ MAX_DEPTH = 64  # of directories below runs_dir
 # Neither a leading zero nor a hundred digits: those are names, not quantities.
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?")
 _IDENTITY = ["run_id", "path", "format", "status", "started_at", "runtime_s"]
-
-
-class NothingToReport(ValueError):
-    """The directory, or what it holds, gives no run to report on; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +86,7 @@ def read_collection(runs_dir, format="auto", progress=None):
     ------
     NothingToReport
         The directory is missing, is none, cannot be read, or holds no run that can be used.
-    ValueError
+    ParameterError
         `format` is not known.
     """
     root = _checked_directory(runs_dir)
@@ -134,7 +131,7 @@ def _readers(format):
     if format == "auto":
         return list(READERS)
     if format not in READERS:
-        raise ValueError(f"`format` must be auto or one of {', '.join(READERS)}, got {format!r}")
+        raise ParameterError(f"`format` must be auto or one of {', '.join(READERS)}, got {format!r}")
     return [format]
 
 
@@ -262,7 +259,9 @@ def _number(value):
 
 
 def _text(value):
-    return _printable(value) if isinstance(value, str) else f"{value:.15g}"
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    return _printable(value)
 
 
 def _sections_frame(runs):

@@ -65,7 +65,7 @@ class TraincostExporter(TemplateExporter):
             "style_hash": _hash(style),
             "contents": contents(nb),
         }
-        data = json.dumps(report, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+        data = json.dumps(report, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True) + "\n"
         resources["outputs"] = {
             **resources.get("outputs", {}),
             f"{report['kind']}.json": data.encode("utf-8"),

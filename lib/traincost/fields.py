@@ -24,6 +24,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from traincost.errors import ParameterError
+
 PREFIX = "config."
 UNSET = "(unset)"
 EMPTY = "(empty)"
@@ -351,13 +353,13 @@ def axes(fields, effects, rows="", columns=""):
 
     Raises
     ------
-    ValueError
+    ParameterError
         A name asked for is no field of the runs.
     """
     by_name = {field.name: field for field in fields}
     for parameter, name in (("rows", rows), ("columns", columns)):
         if name and name not in by_name:
-            raise ValueError(
+            raise ParameterError(
                 f"`{parameter}` must be a setting of the runs, got {name!r}; there are: "
                 f"{', '.join(sorted(by_name)[:30]) or 'none'}"
             )

@@ -5,6 +5,7 @@ plain table of runs) and returns a `Drawing`. Legends are text, for the page to 
 """
 
 import functools
+import warnings
 from dataclasses import dataclass
 
 import matplotlib as mpl
@@ -37,7 +38,13 @@ def _drawn(function):
 
     @functools.wraps(function)
     def drawing(*args, **kwargs):
-        with mpl.rc_context({**mpl.rcParamsDefault, "backend": "svg"}), mpl.rc_context(svg.RC):
+        with (
+            mpl.rc_context({**mpl.rcParamsDefault, "backend": "svg"}),
+            mpl.rc_context(svg.RC),
+            warnings.catch_warnings(),
+        ):
+            # Text is set by the browser; what DejaVu Sans lacks is not missing there.
+            warnings.filterwarnings("ignore", message="Glyph .* missing from font")
             figure, legend = function(*args, **kwargs)
             return Drawing(svg.inline(figure, function.__name__.replace("_", "-")), tuple(legend))
 
@@ -89,7 +96,7 @@ def effect_bars(effects):
     legend = [
         (svg.THEME[SERIES[0]], "η², one-way, of runtime over runs"),
         ("tick", "what an unrelated factor reaches on average"),
-        (svg.THEME[SERIES[1]], "ε² of log runtime with its 95 % interval"),
+        (svg.THEME[SERIES[1]], "ε² of log runtime with its interval"),
     ]
     return figure, legend
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import yaml
 
-from traincost.settings import ParameterError, refuse_unknown
+from traincost.errors import NothingToReport, ParameterError
+from traincost.settings import refuse_unknown
 
 PACKAGE = Path(__file__).parent
 
@@ -42,7 +43,7 @@ def page(runs_dir, output=None, parameters=None, progress=False):
 
     Raises
     ------
-    ParameterError, collection.NothingToReport
+    ParameterError, NothingToReport
         The input cannot be used.
     BuildFailed
         A cell failed; no page was written.
@@ -87,7 +88,7 @@ def execute(notebook, parameters, failed_path, progress=False):
 
     Raises
     ------
-    ParameterError, collection.NothingToReport
+    ParameterError, NothingToReport
         The notebook refused its input.
     BuildFailed
         A cell failed; the notebook as far as it came is kept at `failed_path`.
@@ -124,8 +125,6 @@ def execute(notebook, parameters, failed_path, progress=False):
 
 def _raise_refusal(problem):
     """Turn the notebook's own refusals back into the exceptions they were."""
-    from traincost.collection import NothingToReport
-
     refusals = {cls.__name__: cls for cls in (NothingToReport, ParameterError)}
     if problem.ename in refusals:
         raise refusals[problem.ename](problem.evalue) from None

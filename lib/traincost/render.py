@@ -7,6 +7,8 @@ import html
 import json
 import math
 
+import pandas as pd
+
 from traincost import svg
 from traincost.prose import Name, Number
 from traincost.tables import MAX_ROWS, cell
@@ -149,4 +151,4 @@ def jsonable(value):
         return [jsonable(v) for v in value]
     if value is None or isinstance(value, str | int | bool):
         return value
-    return None if value != value else str(value)
+    return None if pd.isna(value) else str(value)

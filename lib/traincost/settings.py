@@ -10,14 +10,11 @@ import math
 import re
 from dataclasses import dataclass
 
+from traincost.errors import ParameterError
 from traincost.speedups import Knob
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SAFE_SCHEMES = ("http:", "https:", "mailto:")
-
-
-class ParameterError(ValueError):
-    """A parameter is unknown, or has a value that cannot be used; the message names it."""
 
 
 @dataclass(frozen=True)

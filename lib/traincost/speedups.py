@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from traincost.errors import ParameterError
 from traincost.sections import repeated_parts, timing
 
 HIGH_LEVERAGE = 0.10  # of runtime
@@ -114,7 +115,7 @@ def bounds(collection, knobs=None, cadence_section=None, codes=None, seed=0):
     proposed = knobs is None
     knobs = propose(collection) if proposed else [Knob.of(knob) for knob in knobs]
     if cadence_section is not None and cadence_section not in t.paths:
-        raise ValueError(
+        raise ParameterError(
             f"`cadence_section` must be a section of the runs, got {cadence_section!r}; "
             f"there are: {', '.join(t.paths[:20]) or 'none'}"
         )

@@ -6,7 +6,6 @@ figure serves light and dark pages. Nothing of a figure needs a style sheet or a
 
 import io
 import re
-import warnings
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
@@ -77,16 +76,13 @@ def inline(figure, prefix):
     The caller adds title and description (`described`). Call it inside ``rc_context(RC)``.
     """
     buffer = io.BytesIO()
-    with warnings.catch_warnings():
-        # Text is set by the browser; what DejaVu Sans lacks is not missing there.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure.savefig(
-            buffer,
-            format="svg",
-            bbox_inches=_box(figure),
-            pad_inches=0,
-            metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
-        )
+    figure.savefig(
+        buffer,
+        format="svg",
+        bbox_inches=_box(figure),
+        pad_inches=0,
+        metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+    )
     root = ElementTree.fromstring(buffer.getvalue())
     used = {match for node in root.iter() for match in _references(node)}
     _clean(root, prefix, used)

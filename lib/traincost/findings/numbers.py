@@ -9,18 +9,22 @@ N_NAMED = 3  # levels, sections or factors that a sentence names
 
 
 def share(key, value):
+    """Return a share of runtime, printed in percent."""
     return Number(key, float(value), percent(value))
 
 
 def eta(key, value):
+    """Return an effect size or a correlation, printed with two decimals."""
     return Number(key, float(value), f"{value:.2f}")
 
 
 def number_of(key, value):
+    """Return a count of things."""
     return Number(key, int(value), count(value))
 
 
 def names(texts):
+    """Return several names from runs."""
     return [Name(text) for text in texts]
 
 

@@ -27,18 +27,20 @@ def read_bytes(path):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError) as problem:
         raise Unreadable(f"cannot be opened: {_why(problem)}") from None
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
+    try:
+        status = os.fstat(descriptor)
         if stat.S_ISDIR(status.st_mode):
             raise Unreadable("is a directory, not a file")
         if not stat.S_ISREG(status.st_mode):
             raise Unreadable("is not a regular file")
         if status.st_size > MAX_FILE_MIB * 2**20:
             raise Unreadable(f"is larger than {MAX_FILE_MIB} MiB")
-        try:
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read(MAX_FILE_MIB * 2**20 + 1)
-        except OSError as problem:
-            raise Unreadable(f"cannot be read: {_why(problem)}") from None
+    except OSError as problem:
+        raise Unreadable(f"cannot be read: {_why(problem)}") from None
+    finally:
+        os.close(descriptor)
 
 
 def _why(problem):

@@ -1,0 +1,119 @@
+"""Figures: real text, theme colours, nothing a page would have to ask for."""
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import collection_of, grid
+
+from traincost import effects, fields, figures, sections, speedups
+from traincost.columns import SECONDS
+from traincost.svg import RC
+
+ROWS = [
+    (r, path, seconds, 3) for r in range(12) for path, seconds in (("e", 40.0), ("e/x", 30.0), ("t", 20.0))
+]
+HOSTILE = "<b>$x_1$ \\frac 漢\x00 &"
+
+
+@pytest.fixture(scope="module")
+def drawings():
+    config = grid(task=["a", HOSTILE, "c"], lr=[1, 2], rep=["u", "v"])
+    config = config[~((config["task"] == "c") & (config["lr"] == 2))]
+    config = pd.concat([config, config.head(2)], ignore_index=True)
+    runtime = np.exp(np.random.default_rng(0).normal(4, 1, len(config)))
+    made = collection_of(config, runtime, ROWS)
+    described = {field.name: field for field in made.fields()}
+    by = described["task"]
+    table = effects.main_effects(made, n_permutations=99)
+    runtime_s = made.runs["runtime_s"]
+    levels = fields.level_runtimes(runtime_s, by)
+    timing = sections.per_occurrence(made, by)
+    bounds = speedups.bounds(made)
+    points = pd.DataFrame({"cost": [1.0, 2.0], "score": [0.5, 0.4], "front": [True, False]})
+    return {
+        "effects": figures.effect_bars(table),
+        "cells": figures.level_heatmap(fields.cell_runtimes(runtime_s, by, described["lr"]), SECONDS),
+        "levels": figures.runtime_by_level(fields.level_of_runs(runtime_s, by), levels, "task", SECONDS),
+        "occurrences": figures.time_per_occurrence(timing, "task"),
+        "composition": figures.runtime_composition(sections.composition(made, by)),
+        "knobs": figures.knob_bounds(bounds),
+        "scores": figures.score_against_cost(points, HOSTILE, "f1"),
+    }
+
+
+NAMES = ["effects", "cells", "levels", "occurrences", "composition", "knobs", "scores"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_is_one_light_svg_without_style_script_or_image(drawings, name):
+    root = ElementTree.fromstring(drawings[name].svg)
+    tags = {node.tag for node in root.iter()}
+    assert root.tag == "svg"
+    assert "text" in tags
+    assert not tags & {"style", "script", "image", "metadata", "foreignObject"}
+    assert not any("style" in node.attrib for node in root.iter())
+    assert len(drawings[name].svg) < 30_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sentinel_colours_are_replaced(drawings, name):
+    assert not re.search(r"#0[1-6]0?[0-9a-f]", re.sub(r"#[0-9a-f]{3,6}\)", "", drawings[name].svg))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_references_resolve_and_ids_are_prefixed(drawings, name):
+    svg = drawings[name].svg
+    ids = set(re.findall(r' id="([^"]+)"', svg))
+    used = set(re.findall(r'href="#([^"]+)"', svg)) | set(re.findall(r"url\(#([^)]+)\)", svg))
+    assert used == ids
+
+
+def test_ids_of_different_figures_do_not_collide(drawings):
+    ids = [i for drawing in drawings.values() for i in re.findall(r' id="([^"]+)"', drawing.svg)]
+    assert len(ids) == len(set(ids))
+
+
+def test_an_empty_cell_is_hatched_and_a_full_one_has_its_number(drawings):
+    root = ElementTree.fromstring(drawings["cells"].svg)
+    texts = [node.text for node in root.iter("text")]
+    assert sum(bool(re.fullmatch(r"[0-9,]+\.[0-9]{2}", t or "")) for t in texts) == 5
+    assert list(root.iter("pattern"))
+
+
+def test_hostile_labels_are_text(drawings):
+    texts = [node.text for node in ElementTree.fromstring(drawings["levels"].svg).iter("text")]
+    assert "<b>$x_1$ \\frac 漢· &" in texts
+
+
+def test_the_same_frames_give_the_same_bytes():
+    runtimes = pd.DataFrame({"level": list("aabb"), "runtime_s": [1.0, 2.0, 3.0, 4.0]})
+    levels = pd.DataFrame({"level": ["a", "b"], "mean_s": [1.5, 3.5]})
+    first, second = (figures.runtime_by_level(runtimes, levels, "x", SECONDS).svg for _ in range(2))
+    assert first == second
+
+
+def test_size_does_not_grow_with_the_runs():
+    def size(n):
+        runtimes = pd.DataFrame({"level": ["a", "b"] * n, "runtime_s": np.arange(1.0, 2 * n + 1)})
+        levels = pd.DataFrame({"level": ["a", "b"], "mean_s": [1.5, 3.5]})
+        return len(figures.runtime_by_level(runtimes, levels, "x", SECONDS).svg)
+
+    assert size(50_000) < 1.1 * size(500)
+
+
+def test_a_users_matplotlib_settings_have_no_say(monkeypatch):
+    import matplotlib as mpl
+
+    runtimes = pd.DataFrame({"level": list("ab"), "runtime_s": [1.0, 2.0]})
+    levels = pd.DataFrame({"level": ["a", "b"], "mean_s": [1.0, 2.0]})
+    first = figures.runtime_by_level(runtimes, levels, "x", SECONDS).svg
+    with mpl.rc_context({"font.size": 30, "axes.facecolor": "red"}):
+        assert figures.runtime_by_level(runtimes, levels, "x", SECONDS).svg == first
+
+
+def test_long_labels_lose_their_middle():
+    assert figures.clipped("a" * 10 + "b" * 40 + "c" * 10, 21) == "a" * 10 + "…" + "c" * 10
+    assert RC["text.parse_math"] is False

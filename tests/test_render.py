@@ -1,0 +1,113 @@
+"""What comes from a run is text wherever HTML is made."""
+
+import json
+import math
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from traincost import render, svg
+from traincost.prose import Name, Number, join, say
+from traincost.tables import MAX_ROWS, Heading, Table, cell
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><svg onload=alert(1)>',
+    "'-alert(1)-'",
+    "</table></body>",
+    "</style><script>x</script>",
+    "]]><!--",
+    "&lt;b&gt; &amp; &#60;",
+    "{{ 7*7 }} {% x %}",
+    "$x_1$ `code` **bold** [a](javascript:x)",
+    "a\nb\tc\x00\x1b[31m",
+    "漢字 ‮rtl‬ 🙂",
+]
+
+
+class Seen(HTMLParser):
+    """Collects tags, and the text in them."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.text = [], ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def table(frame, **options):
+    headings = (Heading("name", "name"), Heading("value", "value", lambda v: f"{v:.1f}"))
+    return render.table(Table("t", say("A table."), headings, frame, 1, **options), "x.json")
+
+
+@pytest.mark.parametrize("payload", HOSTILE)
+def test_hostile_text_stays_text_everywhere(payload):
+    visible = "".join(map(render._visible, payload))
+    sentence = say("{a} is {b}.", a=Name(payload), b=Number(payload, 1.0, payload))
+    seen = Seen(render.paragraph([sentence]))
+    assert seen.tags == ["p", "code", "data"]
+    assert seen.text == f"{visible} is {visible}."
+    seen = Seen(table(pd.DataFrame({"name": [payload], "value": [1.0]})))
+    assert not {"script", "img", "b"} & set(seen.tags)
+    assert visible in seen.text
+    seen = Seen(render.header((payload, payload, "Profiling"), {payload: "x.html"}, payload))
+    assert seen.tags == ["header", "h1", "span", "code", "code", "nav", "a", "var", "p", "var"]
+    assert seen.text.count(visible) == 4
+
+
+def test_a_number_carries_value_and_key():
+    html = render.sentence(say("{n}", n=Number("a.b", np.float64(0.25), "25 %")))
+    assert html == '<data value="0.25" data-key="a.b">25 %</data>'
+    assert 'value="null"' in render.sentence(say("{n}", n=Number("a", math.nan, "–")))
+
+
+def test_lists_in_sentences_read_as_english():
+    names = [Name(c) for c in "abc"]
+    assert say("{x}", x=names[:1]).plain() == "a"
+    assert say("{x}", x=names[:2]).plain() == "a and b"
+    assert say("{x}", x=names).plain() == "a, b and c"
+    assert join([say("A."), say("B.")]).plain() == "A. B."
+
+
+def test_a_long_table_is_cut_with_a_count():
+    frame = pd.DataFrame({"name": ["x"] * (MAX_ROWS + 7), "value": 1.0})
+    html = table(frame)
+    assert html.count("<tr>") == MAX_ROWS + 1
+    assert "7 more rows" in Seen(html).text
+
+
+def test_a_long_value_is_cut():
+    assert len(Seen(render.sentence(say("{a}", a=Name("x" * 10_000)))).text) == render.MAX_SHOWN
+
+
+def test_missing_values_are_dashes():
+    assert cell(Heading("a", "a", str), math.nan) == "–"
+    assert cell(Heading("a", "a", str), None) == "–"
+    assert cell(Heading("a", "a", str), ("x", "y")) == "x, y"
+
+
+def test_json_is_strict():
+    value = {
+        "a": np.float64("nan"),
+        1: [np.int64(3), (math.inf,)],
+        "t": pd.Timestamp(0),
+        "n": pd.NA,
+        "b": np.True_,
+    }
+    text = json.dumps(render.jsonable(value), allow_nan=False)
+    assert json.loads(text) == {"a": None, "1": [3, [None]], "t": "1970-01-01 00:00:00", "n": None, "b": True}
+
+
+def test_title_and_description_of_a_figure_are_escaped():
+    html = svg.described('<svg viewBox="0 0 1 1"><g/></svg>', "f", "<b>&", 'x"y')
+    assert html.startswith('<svg aria-labelledby="f-title f-desc" viewBox="0 0 1 1">')
+    assert "&lt;b&gt;&amp;" in html
+    assert html.endswith("<g/></svg>")

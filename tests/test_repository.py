@@ -1,0 +1,177 @@
+"""The repository holds to its own rules: layers, environments, notebooks."""
+
+import ast
+import dataclasses
+import re
+import tomllib
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+from conftest import ROOT
+
+from traincost.exporter import declared_parameters, declared_types
+from traincost.settings import Profiling
+
+LIB = ROOT / "lib" / "traincost"
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+# Each layer may import itself and those before it; what is not named here is in its own line below.
+LAYERS = [
+    {"errors", "columns"},
+    {"record", "fields", "prose"},
+    {"designs"},
+    {"verdicts"},
+    {"effects", "sections", "cost", "formats"},
+    {"speedups"},
+    {"collection", "settings", "tables"},
+    {"svg"},
+    {"figures", "findings", "render"},
+    {"report"},
+    {"exporter"},
+    {"publish"},
+    {"__main__", "demo"},
+]
+NUMERIC = {"fields", "designs", "verdicts", "effects", "sections", "speedups"}
+# The two lazy doors of the package itself.
+PACKAGE = {"__init__"}
+
+
+def modules():
+    for path in sorted(LIB.rglob("*.py")):
+        yield path, path.relative_to(LIB).parts[0].removesuffix(".py")
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "traincost":
+            parts = node.module.split(".")[1:]
+            yield from [parts[0]] if parts else [alias.name for alias in node.names]
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] == "traincost":
+                    yield (alias.name.split(".")[1:] or ["__init__"])[0]
+
+
+def layer(name):
+    return next(i for i, names in enumerate(LAYERS) if name in names)
+
+
+def test_imports_run_one_way():
+    for path, name in modules():
+        if name in PACKAGE:
+            continue
+        for other in imported(path):
+            if other != "__version__":
+                assert layer(other) <= layer(name), f"{path.name} imports {other}"
+
+
+def test_every_module_has_its_layer_and_every_layer_its_module():
+    assert {name for _, name in modules()} - PACKAGE == set().union(*LAYERS)  # templates hold no Python
+
+
+@pytest.mark.parametrize("name", sorted(NUMERIC))
+def test_numeric_modules_read_no_files(name):
+    source = (LIB / f"{name}.py").read_text(encoding="utf-8")
+    assert "collection" not in set(imported(LIB / f"{name}.py"))
+    assert not re.search(r"\bopen\(|read_(csv|text|bytes|json)\(|\bos\b|pathlib", source)
+
+
+def test_nothing_is_unpickled_evaluated_or_constructed_from_yaml():
+    forbidden = r"\bpickle\b|yaml\.(load|full_load|unsafe_load)\(|(?<![\w.])(eval|exec)\(|literal_eval"
+    for path, _ in modules():
+        assert not re.search(forbidden, path.read_text(encoding="utf-8")), path.name
+
+
+def normalised(name):
+    return re.sub(r"[-_.]+", "-", name.lower())
+
+
+def requirements(entries):
+    return {normalised(re.split(r"[<>=!~ ]", e)[0]): re.sub(r"^[A-Za-z0-9._-]+", "", e) for e in entries}
+
+
+def test_conda_and_pip_install_the_same():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    *conda, pip = environment["dependencies"]
+    assert pip == {"pip": ["-e ."]}
+    conda = requirements(conda)
+    assert conda.pop("python") == project["requires-python"]
+    assert conda.pop("pip") == ""
+    assert conda == requirements(project["dependencies"])
+    assert environment["channels"] == ["conda-forge", "nodefaults"]
+
+
+def test_constraints_name_every_requirement_once_and_exactly():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = [x for x in (ROOT / "constraints.txt").read_text().splitlines() if x and not x.startswith("#")]
+    assert all(re.fullmatch(r"[a-z0-9-]+==[A-Za-z0-9.!+]+", line) for line in lines)
+    pinned = {line.split("==")[0] for line in lines}
+    assert len(pinned) == len(lines)
+    extras = project["optional-dependencies"].values()
+    wanted = [*project["dependencies"], *(entry for extra in extras for entry in extra)]
+    assert set(requirements(wanted)) <= pinned
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_plain_and_stored_without_outputs(path):
+    nb = nbformat.read(path, as_version=4)
+    nbformat.validate(nb)
+    code = [cell for cell in nb.cells if cell.cell_type == "code"]
+    assert len(code) <= 15
+    assert sum("parameters" in cell.metadata.get("tags", []) for cell in code) == 1
+    assert all("tags" in cell.metadata for cell in nb.cells)
+    for cell in code:
+        assert cell.outputs == []
+        assert cell.execution_count is None
+        assert not re.search(r"^\s*(def|class) ", cell.source, flags=re.MULTILINE)
+
+
+def test_the_profiling_notebook_declares_the_settings_with_their_types_and_a_comment():
+    nb = nbformat.read(ROOT / "notebooks" / "profiling.ipynb", as_version=4)
+    fields = {field.name: field for field in dataclasses.fields(Profiling)}
+    assert declared_parameters(nb) == list(fields)
+    types = declared_types(nb)
+    for name, field in fields.items():
+        assert types[name] in str(field.type)
+    (cell,) = (c for c in nb.cells if "parameters" in c.metadata.get("tags", []))
+    assert all("  # " in line for line in cell.source.splitlines())
+
+
+def test_parameter_files_are_accepted():
+    for path in (ROOT / "params").glob("*.yaml"):
+        Profiling("runs", **yaml.safe_load(path.read_text()))
+
+
+def test_the_shipped_runs_are_small_whole_and_long_enough():
+    from traincost import read_collection
+
+    folder = ROOT / "notebooks" / "runs" / "demo-sweep"
+    collection = read_collection(folder)
+    assert len(collection.runs) == 36
+    assert not len(collection.excluded)
+    assert (collection.runs["runtime_s"] >= 10).all()
+    assert sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()) <= 500_000
+
+
+def test_no_path_of_a_machine_is_in_the_repository():
+    for path in [*ROOT.glob("*.*"), *LIB.rglob("*.*"), *(ROOT / "params").iterdir(), *NOTEBOOKS]:
+        if path.is_file() and path.suffix not in (".pyc", ".png"):
+            text = path.read_text(encoding="utf-8")
+            assert not re.search(r"/(home|root|Users|work)/", text), path
+
+
+def test_public_functions_have_docstrings():
+    for path, _ in modules():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert ast.get_docstring(tree), path
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                assert ast.get_docstring(node), f"{path.name}: {node.name}"
+
+
+def test_paths_are_where_the_design_says():
+    for name in ("notebooks", "lib", "params", "reports", "tests", "environment.yml", "Makefile", ".ci/run"):
+        assert Path(ROOT / name).exists()
