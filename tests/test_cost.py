@@ -117,7 +117,8 @@ def test_each_use_of_the_timer_starts_afresh(clock):
 
 @pytest.mark.parametrize("how", ["fork", "spawn"])
 def test_memory_counts_the_largest_child(tmp_path, how):
-    # In a process of its own: a high-water mark only rises.
+    # In a process of its own: a high-water mark only rises. It is small although this one,
+    # which starts it, is not.
     script = f"""
         import multiprocessing
         from traincost.cost import peak_memory
@@ -137,7 +138,7 @@ def test_memory_counts_the_largest_child(tmp_path, how):
     path.write_text(textwrap.dedent(script))
     out = subprocess.run([sys.executable, path], check=True, capture_output=True, text=True).stdout
     before, after = map(float, out.split())
-    assert before < 200
+    assert before < 100
     assert 300 < after < before + 420
 
 

@@ -63,7 +63,10 @@ def test_level_means(report, text):
         assert re.search(rf"{task} \| 6 \| {hours:.2f} \|", text)
     name, hours = PRINTED["slowest_loss_setting"]
     assert round(report["numbers"][f"level.loss_setting.{name}.mean_s"] / 3600, 2) == hours
-    assert f"slowest of loss_setting on average: {name} at {hours:.2f} h" in text
+    assert (
+        f"slowest of loss_setting on average: {name} at {hours:.2f} h, a difference that cannot be told"
+        in text
+    )
 
 
 def test_shared_settings(text):
@@ -118,7 +121,7 @@ def test_verdicts(report, text):
     }
     assert clears == set(expected["clears"])
     assert "Runtime depends on task_name" in text
-    assert "With the others held, beta" in text
+    assert re.search(r"With the others held \(task_name, [^)]+\), beta \(η² 0.10", text)
     for name in ("loss_setting", "beta_schedule", "token_weighted_reconstruction_weight"):
         assert found[name]["verdict"] == "cannot be told from chance"
     assert "Effects multiply rather than add" in text

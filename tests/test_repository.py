@@ -23,17 +23,18 @@ LAYERS = [
     {"record", "fields", "prose"},
     {"designs"},
     {"verdicts"},
-    {"effects", "sections", "cost", "formats"},
+    {"effects", "sections", "spending", "formats"},
+    {"cost"},
     {"speedups"},
     {"collection", "settings", "tables"},
     {"svg"},
-    {"figures", "findings", "render"},
+    {"figures", "findings", "render", "markup"},
     {"report"},
     {"exporter"},
     {"publish"},
     {"__main__", "demo"},
 ]
-NUMERIC = {"fields", "designs", "verdicts", "effects", "sections", "speedups"}
+NUMERIC = {"fields", "designs", "verdicts", "effects", "sections", "speedups", "spending"}
 # The two lazy doors of the package itself.
 PACKAGE = {"__init__"}
 

@@ -21,7 +21,7 @@ SCORE_PREFIX = "score."
 MAX_DEPTH = 64  # of directories below runs_dir
 # Neither a leading zero nor a hundred digits: those are names, not quantities.
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?")
-_IDENTITY = ["run_id", "path", "format", "status", "started_at", "runtime_s"]
+_IDENTITY = ["run_id", "path", "format", "status", "started_at", "runtime_s", "task", "report", "process"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,8 @@ class Collection:
         Name of the directory.
     runs : DataFrame
         A row per completed, usable run: ``run_id``, ``path`` (relative to the directory),
-        ``format``, ``status``, ``started_at``, ``runtime_s``; then ``config.<dotted path>``,
+        ``format``, ``status``, ``started_at``, ``runtime_s``, and where the tool has such,
+        ``task``, ``report`` and ``process`` (`formats.run.Run`), else empty; then ``config.<dotted path>``,
         ``cost_*``, ``score.<name>``; NaN where a run lacks the value.
     sections : DataFrame
         A row per run and section: ``run`` (row number in `runs`), ``section``, ``seconds``,
@@ -94,7 +95,7 @@ def read_collection(runs_dir, format="auto", progress=None):
     found, excluded = _walk(root, readers)
     runs = []
     for path, reader in progress(found) if progress else found:
-        for run in READERS[reader].read(os.path.join(root, path)):
+        for run in READERS[reader].read(os.path.join(root, path), _directory_id(root, path)):
             runs.append((path, reader, run))
     usable, rest = _sorted_out(runs)
     _refuse_nothing(root, usable, rest + excluded, readers)
@@ -107,6 +108,11 @@ def read_collection(runs_dir, format="auto", progress=None):
         notes=_notes_frame(usable),
         compute={i: run.compute for i, (_, _, run) in enumerate(usable) if run.compute},
     )
+
+
+def _directory_id(root, path):
+    """Return the directory of `path` in the collection, by which runs without a name are told."""
+    return os.path.dirname(path) or os.path.basename(os.path.realpath(root))
 
 
 # -- finding -------------------------------------------------------------------------------
@@ -215,6 +221,9 @@ def _identity(path, reader, run):
         run.status,
         _printable(run.started_at),
         np.nan if run.runtime_s is None else run.runtime_s,
+        _printable(run.task),
+        _printable(run.report),
+        _printable(run.process),
     )
 
 

@@ -10,11 +10,10 @@ less than any one model needs. ``cost_memory_mib`` is the ceiling of one worker:
 machine is sized by.
 """
 
+import contextlib
 import resource
 import sys
 import time
-
-from traincost.columns import COST_ORDER
 
 MIB = 2**20
 
@@ -64,9 +63,21 @@ def peak_memory():
     if devices:
         cuda = sys.modules["torch"].cuda
         return max(cuda.max_memory_allocated(device) for device in devices) / MIB
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return max(own, child) * _rss_bytes() / MIB
+    child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * _rss_bytes()
+    return max(_own_peak_bytes(), child) / MIB
+
+
+def _own_peak_bytes():
+    """Return this process's resident peak.
+
+    On Linux from VmHWM (proc_pid_status(5)): ru_maxrss outlives exec, so a process started by
+    a large one would report its starter's peak.
+    """
+    with contextlib.suppress(OSError), open("/proc/self/status", encoding="ascii") as status:
+        for line in status:
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _rss_bytes()
 
 
 def _rss_bytes():
@@ -280,48 +291,10 @@ def _test_pass_callback(timer):
     return TestPass()
 
 
-def cost_table(collection, split="cost", by=None, latest=True):
-    """Summarise the runs' cost columns, or their scores, by level.
+def __getattr__(name):
+    """Offer `spending.cost_table` here too, without its imports for a script that only measures."""
+    if name == "cost_table":
+        from traincost.spending import cost_table
 
-    Parameters
-    ----------
-    collection : Collection
-    split : str
-        ``cost``, or the prefix of the scores: ``test`` reads ``test_*`` and no cost column.
-    by : list of str, optional
-        Config fields whose settings make the rows; all runs together if left out.
-    latest : bool
-        Not used for run records, of which each directory holds one.
-
-    Returns
-    -------
-    DataFrame
-        Long: ``level`` (the row), ``column``, ``mean``, ``std`` (sample, ddof 1; NaN for one
-        run), ``min``, ``max``, ``n_runs`` (that have the column). Empty where no run has one.
-    """
-    import pandas as pd
-
-    runs = collection.runs
-    names = _split_columns(runs, split)
-    fields = [f"config.{name}" for name in by or () if f"config.{name}" in runs]
-    if fields:
-        level = runs[fields].astype("str").fillna("(unset)").agg(", ".join, axis=1)
-    else:
-        level = pd.Series("all runs", index=runs.index)
-    columns = ["level", "column", "mean", "std", "min", "max", "n_runs"]
-    parts = []
-    for column, name in names.items():
-        summary = runs[column].groupby(level, sort=False).agg(["mean", "std", "min", "max", "count"])
-        summary.columns = columns[2:]
-        summary.insert(0, "column", name)
-        parts.append(summary[summary["n_runs"] > 0].rename_axis("level").reset_index())
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
-
-
-def _split_columns(runs, split):
-    """Return the columns of a split, with the names that the table gives them."""
-    if split == "cost":
-        found = [name for name in COST_ORDER if name in runs]
-        return {n: n for n in found + sorted(c for c in runs if c.startswith("cost_") and c not in found)}
-    prefix = f"score.{split}_"
-    return {n: n.removeprefix("score.") for n in runs if n.startswith(prefix)}
+        return cost_table
+    raise AttributeError(f"module 'traincost.cost' has no attribute {name!r}")

@@ -16,7 +16,7 @@ from scipy import optimize, stats
 
 from traincost import fields as _fields
 from traincost.designs import NEGLIGIBLE, Units, beyond, design, f_tail, orthonormal, stack
-from traincost.verdicts import N_PERMUTATIONS, family_wise
+from traincost.verdicts import CLEARING, N_PERMUTATIONS, family_wise
 
 REPLICATE = "replicate: shown, not tested"
 
@@ -63,7 +63,8 @@ def main_effects(
         ``partial_eta_squared``, ``partial_chance``, ``partial_df``: in the additive model of
         all factors that can be held together, type II, with df/(df + residual df);
         ``p_alone``, ``p_held``: family-wise, NaN where the test cannot be made;
-        ``verdict``: one of the sentences above; ``held``: with what the factor was held;
+        ``verdict``: one of the sentences of `verdicts`; ``clears``: it is one of an effect;
+        ``held``: with what the factor was held;
         ``direction``: Spearman's rho with the response, numeric factors only;
         ``fixed_by``, ``entangled_with``, ``names``: as in `fields.Field`.
 
@@ -86,6 +87,7 @@ def main_effects(
     table["verdict"] = table["verdict"].fillna(REPLICATE)
     table["held"] = [held if isinstance(held, tuple) else () for held in table["held"]]
     table["n_permutations"] = table["n_permutations"].fillna(0).astype(int)
+    table["clears"] = table["verdict"].isin(CLEARING)
     return table.sort_values("eta_squared", ascending=False, kind="stable", ignore_index=True)
 
 

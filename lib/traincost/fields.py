@@ -344,8 +344,8 @@ def axes(fields, effects, rows="", columns=""):
     effects : DataFrame
         Factors by size of effect, as `effects.main_effects` returns them.
     rows, columns : str
-        Names asked for; an empty one is chosen: the factor of largest effect, then the next
-        that neither fixes it nor is fixed by it.
+        Names asked for; an empty one is chosen: the factor of largest effect among those that
+        clear chance, else among all; then the next that neither fixes it nor is fixed by it.
 
     Returns
     -------
@@ -363,7 +363,8 @@ def axes(fields, effects, rows="", columns=""):
                 f"`{parameter}` must be a setting of the runs, got {name!r}; there are: "
                 f"{', '.join(sorted(by_name)[:30]) or 'none'}"
             )
-    ranked = [by_name[name] for name in effects["factor"] if by_name[name].is_factor]
+    ordered = effects.sort_values("clears", ascending=False, kind="stable")["factor"]
+    ranked = [by_name[name] for name in ordered if by_name[name].is_factor]
     # Runs that each have a name only can still be told apart by it.
     ranked = ranked or [f for f in fields if f.kind == "identifier" and f.n_levels <= 24]
     first = by_name.get(rows) or next(iter(ranked), None)
@@ -405,7 +406,8 @@ def level_runtimes(runtime_s, field):
 def cell_runtimes(runtime_s, rows, columns):
     """Return mean runtime in seconds, levels of `rows` by levels of `columns`, NaN where empty.
 
-    Empty where there is no second field.
+    ``attrs["n_most"]`` is the number of runs in the fullest cell. Empty where there is no
+    second field.
     """
     if columns is None:
         return pd.DataFrame()
@@ -415,11 +417,13 @@ def cell_runtimes(runtime_s, rows, columns):
     n = np.bincount(at, minlength=shape[0] * shape[1]).astype(float)
     sums = np.bincount(at, runtime_s, minlength=shape[0] * shape[1])
     means = np.divide(sums, n, out=np.full_like(sums, np.nan), where=n > 0).reshape(shape)
-    return pd.DataFrame(
+    cells = pd.DataFrame(
         means,
         index=pd.Index(row_labels, name=rows.name),
         columns=pd.Index(column_labels, name=columns.name),
     )
+    cells.attrs["n_most"] = int(n.max())
+    return cells
 
 
 def level_of_runs(runtime_s, field):

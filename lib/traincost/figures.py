@@ -27,7 +27,7 @@ MANY_RUNS = 300  # from which a level's runs are drawn as a violin instead of po
 
 @dataclass(frozen=True)
 class Drawing:
-    """An inline SVG, and a legend: (colour or mark, text) pairs."""
+    """An inline SVG, and a legend of (key, text) pairs, as `render.figure` draws them."""
 
     svg: str
     legend: tuple = ()
@@ -81,10 +81,10 @@ def effect_bars(effects):
     axes.barh(rows - 0.1, effects["eta_squared"], height=0.4, color=SERIES[0])
     axes.vlines(effects["chance"], rows - 0.36, rows + 0.16, color=INK, linewidth=1.6)
     axes.hlines(rows + 0.28, effects["low"], effects["high"], color=SERIES[1], linewidth=1.6)
-    axes.plot(effects["log_epsilon_squared"], rows + 0.28, "o", color=SERIES[1], markersize=4)
+    axes.plot(effects["log_epsilon_squared"], rows + 0.28, "o", color=SERIES[1], markersize=4, clip_on=False)
     _label_rows(axes, effects["factor"])
     axes.set_xlim(0, 1)
-    axes.set_xlabel("share of the variance of runtime")
+    axes.set_xlabel("share of variance: bars of runtime, points of log runtime")
     axes.grid(axis="x")
     marks = effects[["eta_squared", "chance", "verdict"]].itertuples(index=False)
     for row, (eta, chance, verdict) in enumerate(marks):
@@ -185,7 +185,7 @@ def _occurrences(timing, name):
     levels = list(dict.fromkeys(timing["level"]))[:MAX_ROWS]
     sections = list(dict.fromkeys(timing["section"]))[: len(SERIES)]
     figure, axes = _axes(0.8 + 0.34 * len(levels))
-    markers = "osD^vPX*p"
+    markers = "osD^vPX><"
     for i, section in enumerate(sections):
         rows = timing[timing["section"].eq(section) & timing["level"].isin(levels)]
         axes.plot(
@@ -201,7 +201,7 @@ def _occurrences(timing, name):
     axes.set_ylabel(clipped(name))
     axes.set_xlabel("seconds per occurrence (log scale)")
     axes.grid(axis="both")
-    return figure, [(svg.colour(s, i), s) for i, s in enumerate(sections)]
+    return figure, [((markers[i], svg.colour(i)), s) for i, s in enumerate(sections)]
 
 
 def _plain_log_axis(axes, values):
@@ -227,7 +227,7 @@ def runtime_composition(composition):
         width = rows[part].to_numpy(dtype=float)
         axes.barh(places, width, left=left, height=0.72, color=colour, edgecolor=PAGE, linewidth=0.8)
         for place, (start, share) in enumerate(zip(left, width, strict=True)):
-            if share >= 0.085:
+            if share >= 0.05:
                 axes.text(
                     start + share / 2,
                     place,
@@ -242,8 +242,8 @@ def runtime_composition(composition):
     axes.set_xlim(0, max(1.0, left.max()))
     axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: percent(value, 0)))
     axes.set_xlabel("mean share of runtime")
-    legend = [(svg.colour(part, i), part) for i, part in enumerate(parts)]
-    return figure, [*legend, (svg.colour(UNATTRIBUTED, None), UNATTRIBUTED)]
+    legend = [(svg.colour(i), part) for i, part in enumerate(parts)]
+    return figure, [*legend, (svg.colour(None), UNATTRIBUTED)]
 
 
 @_drawn
@@ -265,7 +265,7 @@ def knob_bounds(bounds):
     legend = [
         (svg.THEME[SERIES[0]], "upper bound of a knob"),
         (svg.THEME[REST], "of all together, overlaps counted once"),
-        ("tick", "resampling range over runs"),
+        ("range", "resampling range over runs"),
     ]
     return figure, legend if joint.any() else legend[::2]
 

@@ -26,8 +26,15 @@ class Name:
 
 
 @dataclass(frozen=True)
+class When:
+    """A date or time."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Sentence:
-    """A sequence of words (str), `Number`, `Name`."""
+    """A sequence of words (str), `Number`, `Name` and `When`."""
 
     parts: tuple
 
@@ -47,7 +54,7 @@ def say(template, **parts):
     ----------
     template : str
         Words, with ``{field}`` for each part.
-    **parts : Number, Name, Sentence, str, or a list of these
+    **parts : Number, Name, When, Sentence, str, or a list of these
         A list is joined with commas and "and".
 
     >>> say("{a} costs {b}.", a=Name("x"), b=Number("k", 2.0, "2 s")).plain()

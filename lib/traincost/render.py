@@ -10,9 +10,21 @@ import math
 import pandas as pd
 
 from traincost import svg
-from traincost.prose import Name, Number
+from traincost.prose import Name, Number, When
 from traincost.tables import MAX_ROWS, cell
 
+# matplotlib's markers as a legend shows them, in a box of 12.
+MARKERS = {
+    "o": "M6 1A5 5 0 1 0 6 11A5 5 0 1 0 6 1",
+    "s": "M1.5 1.5H10.5V10.5H1.5Z",
+    "D": "M6 0L12 6L6 12L0 6Z",
+    "^": "M6 1L11.5 11H.5Z",
+    "v": "M6 11L11.5 1H.5Z",
+    "P": "M4 0H8V4H12V8H8V12H4V8H0V4H4Z",
+    "X": "M3 0L6 3L9 0L12 3L9 6L12 9L9 12L6 9L3 12L0 9L3 6L0 3Z",
+    ">": "M1 .5V11.5L11 6Z",
+    "<": "M11 .5V11.5L1 6Z",
+}
 MAX_ON_A_LINE = 34  # characters of a text cell that is not broken into lines
 MAX_SHOWN = 300  # characters of a value from a run; the JSON has it whole
 
@@ -46,6 +58,8 @@ def _part(part):
     if isinstance(part, Number):
         value = json.dumps(jsonable(part.value))
         return f'<data value="{text(value)}" data-key="{text(part.key)}">{text(part.text)}</data>'
+    if isinstance(part, When):
+        return f"<time>{shown(part.text)}</time>"
     if isinstance(part, Name):
         return f"<code>{shown(part.text)}</code>"
     return text(part)
@@ -87,14 +101,22 @@ def table(block, data_file):
     )
     body = "".join(f"<tr>{_row(block.headings, row)}</tr>" for row in rows)
     cut = len(block.frame) - len(rows)
-    more = f"<p class=more>{cut:,} more rows are in <code>{text(data_file)}</code>.</p>" if cut else ""
-    notes = "".join(f"<dt>{shown(h.text)}</dt><dd>{text(h.note)}</dd>" for h in block.headings if h.note)
+    more = (
+        f"<p class=more><var>{cut:,}</var> more rows are in <code>{text(data_file)}</code>.</p>"
+        if cut
+        else ""
+    )
+    notes = "".join(
+        f"<dt><var>{shown(h.text)}</var></dt><dd><var>{text(h.note)}</var></dd>"
+        for h in block.headings
+        if h.note
+    )
     notes = f"<dl class=notes>{notes}</dl>" if notes else ""
     name = text(block.name)
     return (
         f'<div class="table"><div class="scroll" tabindex="0" role="region" aria-labelledby="caption-{name}">'
         f'<table id="table-{name}"><caption id="caption-{name}">{sentence(block.caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more}{notes}</div>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more if cut else ''}{notes}</div>"
     )
 
 
@@ -122,7 +144,7 @@ def figure(name, drawing, caption):
     """Write a figure: the drawing in a box that scrolls on small screens, legend, caption."""
     plain = caption.plain()
     described = svg.described(drawing.svg, f"figure-{name}", plain, f"Figure: {plain}")
-    legend = "".join(f"<li>{_mark(mark)}{shown(label)}</li>" for mark, label in drawing.legend)
+    legend = "".join(f"<li>{_mark(mark)}<var>{shown(label)}</var></li>" for mark, label in drawing.legend)
     legend = f'<ul class="legend">{legend}</ul>' if legend else ""
     return (
         f'<figure id="figure-{text(name)}"><div class="scroll" tabindex="0" role="group" '
@@ -131,11 +153,15 @@ def figure(name, drawing, caption):
 
 
 def _mark(mark):
-    """Draw a legend's key: a bar mark, a hatch, or a swatch of a colour."""
+    """Draw a legend's key: a named shape, a marker in a colour, or a swatch of a colour."""
     shape = {
         "tick": '<path d="M6 0V12" stroke="currentColor" stroke-width="2"/>',
+        "range": '<path d="M0 6H12" stroke="currentColor" stroke-width="2"/>',
         "hatch": '<path d="M0 12L12 0M0 6L6 0M6 12L12 6" stroke="currentColor" stroke-width="1"/>',
-    }.get(mark, f'<rect width="12" height="12" rx="2" fill="{text(mark)}"/>')
+    }.get(mark)
+    if isinstance(mark, tuple):
+        shape = f'<path d="{MARKERS[mark[0]]}" fill="{text(mark[1])}"/>'
+    shape = shape or f'<rect width="12" height="12" rx="2" fill="{text(mark)}"/>'
     return f'<svg class="key" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">{shape}</svg>'
 
 

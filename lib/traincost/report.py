@@ -16,6 +16,7 @@ from traincost.tables import Table
 FORMAT = "traincost/report/1"
 MIME = "application/vnd.traincost.report+json"
 MAX_RUN_IDS = 1_000
+MAX_FIGURE_ROWS = 1_000
 _VERSIONED = ("traincost", "numpy", "pandas", "scipy", "statsmodels", "seaborn", "matplotlib")
 
 
@@ -26,11 +27,14 @@ class Figure:
     name: str
     drawing: object
     caption: Sentence
+    frame: object
 
     @classmethod
     def of(cls, name, frame, draw, caption, *args):
         """Draw and caption the same frame; None where it is empty."""
-        return cls(name, draw(frame, *args), caption(frame, *args)) if len(frame) else None
+        if not len(frame):
+            return None
+        return cls(name, draw(frame, *args), caption(frame, *args), frame)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +99,7 @@ class Report:
             return self._table(block)
         if isinstance(block, Figure):
             self._count(block.caption)
-            self.figures[block.name] = block.caption.plain()
+            self.figures[block.name] = _figure_data(block)
             return render.figure(block.name, block.drawing, block.caption)
         sentences = block.sentences if isinstance(block, Items) else block
         for sentence in sentences:
@@ -157,6 +161,15 @@ class Report:
             data["runs"] = ids[:MAX_RUN_IDS]
             data["excluded"] = render.jsonable(excluded.to_dict("records"))
         return _Data(data)
+
+
+def _figure_data(block):
+    """Return what a figure shows, as the JSON has it: its caption and its (first) rows."""
+    frame = block.frame
+    if frame.index.name is not None:
+        frame = frame.rename_axis(columns=None).reset_index()
+    rows = render.jsonable(frame.head(MAX_FIGURE_ROWS).to_dict("records"))
+    return {"caption": block.caption.plain(), "n_rows": len(frame), "rows": rows}
 
 
 @dataclass(frozen=True, eq=False)

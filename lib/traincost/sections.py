@@ -122,6 +122,7 @@ def shares(collection):
         ``share_low``, ``share_high`` (smallest and largest run); ``n_runs``, ``n_present``;
         ``seconds`` (total over runs); ``count`` (mean over runs that have it);
         ``per_occurrence_s`` (mean over those runs of seconds / count);
+        ``untimed_share`` (mean share of a parent that its children leave);
         ``overlapping`` (its children, or it and its siblings, exceed what encloses them).
     """
     t = timing(collection)
@@ -142,6 +143,7 @@ def shares(collection):
             "seconds": seconds.sum(axis=0),
             "count": [*_mean_present(t.counts), np.nan],
             "per_occurrence_s": [*_mean_present(t.seconds / t.counts), np.nan],
+            "untimed_share": [*_untimed(t), np.nan],
             "overlapping": [*_overlapping(t), bool((t.unattributed() < -_slack(t.runtime_s)).any())],
         }
     )
@@ -151,6 +153,11 @@ def shares(collection):
         .sort_values(["last", "share"], ascending=[True, False], kind="stable", ignore_index=True)
         .drop(columns="last")
     )
+
+
+def _untimed(t):
+    """Mean share of each parent that its children leave untimed; NaN for one without children."""
+    return [(t.rest(i) / t.runtime_s).mean() if t.children(i) else np.nan for i in range(len(t.paths))]
 
 
 def _mean_present(values):

@@ -41,6 +41,15 @@ class Profiling:
         Section whose count is the number of scheduled evaluations.
     knobs : list of mappings, or None
         As `speedups.Knob` takes them; proposed from the sections if None.
+    cost_by : list of str, or None
+        Fields that make the rows of the cost table; the runs' own tasks, or `rows`, if None.
+    score, score_goal : str
+        A score to set against the cost, and whether ``max`` or ``min`` of it is better.
+    devices : int
+        Devices that each run reserves.
+    price_per_hour, power_w : float, or None
+        Of one device, in `currency` and watts.
+    currency : str
     """
 
     runs_dir: str
@@ -55,11 +64,24 @@ class Profiling:
     replicates: list = dataclasses.field(default_factory=lambda: ["seed"])
     cadence_section: str = ""
     knobs: list | None = None
+    cost_by: list | None = None
+    score: str = ""
+    score_goal: str = "max"
+    devices: int = 1
+    price_per_hour: float | None = None
+    currency: str = "USD"
+    power_w: float | None = None
 
     def __post_init__(self):
         check_types(self)
         for text, address in self.links.items():
             _check_link(text, address)
+        if self.score_goal not in ("max", "min"):
+            raise ParameterError(f"`score_goal` must be max or min, got {self.score_goal!r}")
+        for name in ("devices", "price_per_hour", "power_w"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ParameterError(f"`{name}` must be above zero, got {value!r}")
         for knob in self.knobs or []:
             try:
                 Knob.of(knob)
@@ -123,7 +145,8 @@ def check_types(settings):
     """Refuse a value whose type is not the declared one, or a number that is not finite."""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
-        if not isinstance(value, field.type) or isinstance(value, bool):
+        allowed = field.type | int if "float" in str(field.type) else field.type
+        if not isinstance(value, allowed) or isinstance(value, bool):
             hint = ""
             if field.type is str:
                 hint = "; give it as text (papermill: -r instead of -p)"

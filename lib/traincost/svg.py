@@ -65,7 +65,7 @@ RC = {
 }
 
 
-def colour(part, index):
+def colour(index):
     """Return the CSS colour of series `index`, or of the rest (index None), for a legend."""
     return THEME[REST if index is None else SERIES[index % len(SERIES)]]
 

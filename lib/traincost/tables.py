@@ -10,9 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from traincost.columns import COST_ORDER, column, count, percent, probability, significant
+from traincost.columns import column, count, percent, probability, significant
 from traincost.prose import Name, Number, Sentence, say
+from traincost.speedups import HIGH_LEVERAGE, NOT_WORTH
 
+P_NOTE = "log runtime over configurations, family-wise over both tests of all factors"
+TIER_NOTE = f"high from {percent(HIGH_LEVERAGE, 0)}, not worth touching below {percent(NOT_WORTH)}"
 MAX_ROWS = 60  # on the page; the JSON has all
 
 
@@ -110,14 +113,14 @@ def effects(frame):
             Heading("n_levels", "levels", count),
             Heading("eta_squared", "η²", two, "one-way, SS_factor / SS_total of runtime over runs"),
             Heading("chance", "chance", two, "what η² of an unrelated factor is on average"),
+            Heading("p_alone", "p alone", probability, P_NOTE),
+            Heading("p_held", "p, others held", probability, "the same, with the other factors held"),
+            Heading("log_epsilon_squared", "ε² (log)", two, "of log runtime, not below zero"),
+            Heading("interval", "interval", str, "95 %, of log runtime's population η²; noncentral F"),
+            Heading("partial_eta_squared", "partial η²", two, "additive model of runtime, type II"),
+            Heading("partial_chance", "its chance", two, "df / (df + residual df)"),
             Heading("epsilon_squared", "ε²", two, "η² corrected for bias (Kelley)"),
             Heading("omega_squared", "ω²", two, "η² corrected for bias (Hays)"),
-            Heading("log_epsilon_squared", "ε² (log)", two, "of log runtime, not below zero"),
-            Heading("interval", "interval", str, "of log runtime's population η², noncentral F"),
-            Heading("partial_eta_squared", "partial η²", two, "additive model, type II"),
-            Heading("partial_chance", "its chance", two, "df / (df + residual df)"),
-            Heading("p_alone", "p alone", probability, "family-wise, log runtime, configurations"),
-            Heading("p_held", "p, others held", probability, "the same, the other factors held"),
         ),
         printed,
         int(frame["n_runs"].max()) if len(frame) else 0,
@@ -145,7 +148,7 @@ def fields(described):
         say("Every setting of the runs, and what it is taken for."),
         (
             Heading("field", "setting"),
-            Heading("kind", "taken for"),
+            Heading("kind", "taken for", str, "levels or numeric: a factor; shared: one level in all runs"),
             Heading("n_levels", "levels", count),
             Heading("level", "its level"),
             Heading("reason", "why"),
@@ -162,20 +165,21 @@ def sections(frame):
             f"{count(n)} of {count(of)}" for n, of in zip(frame["n_present"], frame["n_runs"], strict=True)
         ],
         kind=np.select(
-            [frame["overlapping"], frame["disjoint"]], ["overlapping", "disjoint"], "inside its parent"
+            [frame["overlapping"], frame["disjoint"]], ["overlapping", "top level"], "inside its parent"
         ),
     )
     return Table(
         "sections",
-        say("Share of runtime by section. Disjoint rows and the unattributed rest add up to all of it."),
+        say("Share of runtime by section. Top-level rows and the unattributed rest add up to all of it."),
         (
             Heading("section", "section"),
             Heading("share", "mean share", percent, "each run counts once; absent counts as zero"),
             Heading("pooled_share", "pooled share", percent, "all seconds over all runtime"),
             Heading("per_occurrence_s", "one occurrence", _seconds, "seconds / count, mean over runs"),
             Heading("count", "times a run", count),
+            Heading("untimed_share", "untimed inside", percent, "mean share that its children leave"),
             Heading("present", "in runs"),
-            Heading("kind", "adds up"),
+            Heading("kind", "place"),
         ),
         printed,
         int(frame["n_runs"].max()),
@@ -218,11 +222,11 @@ def knobs(frame, unit):
         say("What each knob can save at most."),
         (
             Heading("knob", "knob"),
-            Heading("tier", "leverage"),
-            Heading("kind", "kind"),
+            Heading("tier", "leverage", str, TIER_NOTE),
+            Heading("kind", "kind", str, "cadence: done less often; share: not done, or done with less"),
             Heading("governed_share", "governs", percent, "mean share of the sections it governs"),
             Heading("bound", "saves at most", percent, "mean share of runtime"),
-            Heading("resampled", "resampling range"),
+            Heading("resampled", "resampling range", str, "2.5 to 97.5 % of means over redrawn runs"),
             Heading("by_level", "range over levels"),
             Heading("pooled_bound", "pooled", percent, "of all runtime together"),
             Heading("saved_s", f"saved ({unit.symbol})", unit.number),
@@ -233,41 +237,117 @@ def knobs(frame, unit):
     )
 
 
-def cost(frame, name):
-    """Mean and deviation of the cost columns by level; `frame` has them in long form."""
-    names = [n for n in COST_ORDER if n in set(frame["column"])]
-    names += sorted(set(frame["column"]) - set(names))
-    wide = frame.assign(text=[_mean_std(r) for r in frame.itertuples()])
-    wide = wide.pivot(index="level", columns="column", values="text").reindex(
-        index=list(dict.fromkeys(frame["level"])), columns=names
+def cost(frame):
+    """What `spending.cost_table` returns: a row per level, mean ± deviation per column."""
+    keys = list(frame.columns[: list(frame.columns).index("column")])
+    names = list(dict.fromkeys(frame["column"]))
+    rows = list(dict.fromkeys(frame[keys].itertuples(index=False, name=None)))
+    printed = {
+        (*row[: len(keys)], row.column): mean_and_deviation(row)
+        for row in frame[[*keys, *_SUMMARY]].itertuples(index=False)
+    }
+    n_runs = frame.groupby(keys, sort=False)["n_runs"].max().to_list() if len(frame) else []
+    wide = pd.DataFrame(
+        [
+            (*row, n, *(printed.get((*row, name), "–") for name in names))
+            for row, n in zip(rows, n_runs, strict=True)
+        ],
+        columns=[*keys, "n_runs", *names],
     )
-    wide.columns.name = None
-    n = frame.groupby("level", sort=False)["n_runs"].max()
-    wide.insert(0, "n_runs", n.reindex(wide.index))
     return Table(
         "cost",
-        say(
-            "What the runs cost: mean and, where it can be had, standard deviation over the runs of a level."
-        ),
+        say("Mean and, over two or more runs that can be compared, sample standard deviation."),
         (
-            Heading("level", name),
+            *(Heading(key, key) for key in keys if key != "path"),
             Heading("n_runs", "runs", count),
-            *(Heading(n, n.removeprefix("cost_"), _as_printed, column(n).meaning) for n in names),
+            *(Heading(n, n.removeprefix("cost_"), as_printed, column(n).meaning) for n in names),
         ),
-        wide.reset_index(),
-        int(n.sum()),
+        wide,
+        sum(n_runs),
     )
 
 
-def _as_printed(text):
+_SUMMARY = ["column", "mean", "std", "shared_process"]
+
+
+def as_printed(text):
+    """Keep text that has been printed already, and align it as a number."""
     return text
 
 
-def _mean_std(row):
-    printed = column(row.column)
+def mean_and_deviation(row):
+    """Print mean ± deviation with the mean's decimals; – for the deviation of a single run.
+
+    Seeds of one process inherit each other's memory peak, so theirs has no deviation.
+    """
     if np.isnan(row.mean):
         return "–"
-    return printed.text(row.mean) + (f" ± {printed.text(row.std)}" if row.std > 0 else "")
+    mean = column(row.column).text(row.mean)
+    if row.column == "cost_memory_mib" and row.shared_process:
+        return mean
+    if np.isnan(row.std):
+        return f"{mean} ± –"
+    if row.std == 0 and column(row.column).unit == "count":
+        return mean
+    if "e" in mean:
+        return f"{mean} ± {significant(row.std, 2)}"
+    return f"{mean} ± {row.std:,.{len(mean.partition('.')[2])}f}"
+
+
+def spent(frame, name, unit, currency):
+    """What `spending.spent` returns."""
+    headings = [
+        Heading("level", name),
+        Heading("n_runs", "runs", count),
+        Heading("runtime_s", f"runtime ({unit.symbol})", unit.number),
+        Heading("n_excluded", "left out", count),
+        Heading("excluded_s", f"their runtime ({unit.symbol})", unit.number),
+        Heading("device_hours", "device-hours", significant),
+    ]
+    if "money" in frame:
+        headings.append(Heading("money", currency, significant, "price_per_hour times device-hours"))
+    if "energy_kwh" in frame:
+        headings.append(Heading("energy_kwh", "kWh", significant, "power_w times device-hours"))
+    return Table(
+        "spent",
+        say("Hours spent, with those of runs left out of the statistics."),
+        tuple(headings),
+        frame,
+        int(frame["n_runs"].iloc[-1]),
+        "all runs",
+    )
+
+
+def front(frame):
+    """The runs that no other run beats on score and cost both."""
+    return Table(
+        "front",
+        say("Runs that no other beats on both, from the cheapest."),
+        (
+            Heading("run_id", "run"),
+            Heading("cost", "cost (s)", significant),
+            Heading("score", "score", significant),
+        ),
+        frame[frame["front"].astype(bool)],
+        len(frame),
+    )
+
+
+def unfinished(frame, name):
+    """What `spending.unfinished` returns."""
+    return Table(
+        "unfinished",
+        say("Runs of each level that were not completed; its means are of the others."),
+        (
+            Heading("level", name),
+            Heading("n_completed", "completed", count),
+            Heading("n_unfinished", "not completed", count),
+            Heading("share", "share not completed", percent),
+        ),
+        frame,
+        int(frame["n_completed"].sum() + frame["n_unfinished"].sum()),
+        "completed and unfinished runs",
+    )
 
 
 def excluded(frame, unit):

@@ -28,6 +28,7 @@ HELD = "matters with the others held"
 CHANCE = "cannot be told from chance"
 TOO_FEW = "too few runs to tell"
 NO_VARIATION = "no variation to explain"
+CLEARING = (DEPENDS, GOES_WITH, HELD)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ sentence says that. No number is typed here.
 """
 
 from traincost.findings.change import caption_knobs, joint_bound, speedups, what_a_bound_is
-from traincost.findings.cost import costs, made
+from traincost.findings.cost import caption_score, costs, made, many_unfinished, money
 from traincost.findings.dependence import (
     caption_effects,
     caption_heatmap,
@@ -14,7 +14,14 @@ from traincost.findings.dependence import (
     dependence,
     interaction,
 )
-from traincost.findings.snapshot import excluded, extreme_levels, shared_settings, slowest_level, snapshot
+from traincost.findings.snapshot import (
+    excluded,
+    extreme_levels,
+    shared_settings,
+    slowest_level,
+    snapshot,
+    started,
+)
 from traincost.findings.time import (
     caption_composition,
     caption_occurrences,
@@ -30,6 +37,7 @@ __all__ = [
     "caption_knobs",
     "caption_levels",
     "caption_occurrences",
+    "caption_score",
     "costs",
     "dependence",
     "excluded",
@@ -37,12 +45,15 @@ __all__ = [
     "interaction",
     "joint_bound",
     "made",
+    "many_unfinished",
+    "money",
     "occurrences_per_run",
     "per_occurrence",
     "shared_settings",
     "slowest_level",
     "snapshot",
     "speedups",
+    "started",
     "what_a_bound_is",
     "where_time_goes",
 ]

@@ -30,12 +30,13 @@ def _knob(row, unit):
         [
             what,
             say(
-                "{tier}. It governs {governed} of the runtime; at most {bound} is saved; over all runs "
-                "together {t}, a speed-up of up to {speed}.",
+                "{tier}. It governs {governed} of the runtime and saves at most {bound} of a run on average; "
+                "over all runs together {t} ({pooled}), a speed-up of up to {speed}.",
                 tier=row.tier,
                 governed=share(f"{key}.governed_share", row.governed_share),
                 bound=share(f"{key}.bound", row.bound),
                 t=Number(f"{key}.saved_s", row.saved_s, unit.text(row.saved_s)),
+                pooled=share(f"{key}.pooled_bound", row.pooled_bound),
                 speed=Number(f"{key}.speed_up", row.speed_up, f"{row.speed_up:.2f} ×"),
             ),
         ],

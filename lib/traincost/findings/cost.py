@@ -1,34 +1,133 @@
 """What the runs cost, and how the page was made, in words."""
 
-from traincost.findings.numbers import number_of
-from traincost.prose import say
+from traincost.columns import significant
+from traincost.findings.numbers import N_NAMED, names, number_of, plural
+from traincost.prose import Name, Number, join, say
 
 
-def costs(table):
-    """What the cost columns do and do not say."""
+def costs(table, order):
+    """What the cost columns do and do not say.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `spending.cost_table` returns it.
+    order : dict
+        As `spending.process_order` returns it.
+    """
     if not len(table):
-        return [say("The runs carry no cost columns.")]
+        return [say("The runs recorded no memory, parameters or inference times.")]
     said = []
     if "cost_memory_mib" in set(table["column"]):
         said.append(
             say(
-                "Memory is the ceiling of one worker, never divided by workers or models: most of what a "
-                "run holds is there before its first model, so a share of it would be less than any model "
-                "needs."
+                "Memory is the peak of one worker process, never divided by workers or models: most of what "
+                "it holds is there before the first model is built."
+            )
+        )
+    if order["n_processes"]:
+        said += _shared_processes(order)
+    return said
+
+
+def _shared_processes(order):
+    n = order["n_processes"]
+    return [
+        say(
+            "In {n} {reports} one process trained several seeds, which are not exchangeable: the first "
+            "carries the warm-up (it is the slowest in {first}), and later ones inherit the memory peak (it "
+            "never falls in {rises}), so memory is given without deviation there.",
+            n=number_of("process.n", n),
+            reports=plural(n, "report"),
+            first=number_of("process.n_first_slowest", order["n_first_slowest"]),
+            rises=number_of("process.n_memory_rises", order["n_memory_rises"]),
+        )
+    ]
+
+
+def many_unfinished(table):
+    """A warning for levels of which many runs were not completed."""
+    flagged = table[table["flagged"].astype(bool)]
+    if not len(flagged):
+        return []
+    return [
+        say(
+            "Many runs of {levels} were not completed ({n} of {of} there). The unfinished are often the "
+            "long ones, so the means of the others are too low.",
+            levels=names(flagged["level"].head(N_NAMED)),
+            n=number_of("unfinished.n", flagged["n_unfinished"].sum()),
+            of=number_of("unfinished.of", (flagged["n_unfinished"] + flagged["n_completed"]).sum()),
+        )
+    ]
+
+
+def money(table, settings):
+    """Device-hours, money and energy in total, as the parameter times the hours."""
+    total = table.iloc[-1]
+    parts = [
+        say(
+            "The runs took {h} device-hours, at {d} {noun} a run",
+            h=Number("spent.device_hours", total["device_hours"], significant(total["device_hours"])),
+            d=number_of("spent.devices", settings.devices),
+            noun=plural(settings.devices, "device"),
+        )
+    ]
+    if "money" in table:
+        parts.append(
+            say(
+                "at {price} {unit} an hour {m} {unit}",
+                price=Number("spent.price_per_hour", settings.price_per_hour, f"{settings.price_per_hour:g}"),
+                unit=Name(settings.currency),
+                m=Number("spent.money", total["money"], significant(total["money"])),
+            )
+        )
+    if "energy_kwh" in table:
+        parts.append(
+            say(
+                "at {p} W {e} kWh",
+                p=Number("spent.power_w", settings.power_w, f"{settings.power_w:g}"),
+                e=Number("spent.energy_kwh", total["energy_kwh"], significant(total["energy_kwh"])),
+            )
+        )
+    said = [join([join(parts, ", "), say(".")], "")]
+    if total["excluded_s"] > 0:
+        hours = total["excluded_s"] / 3600 * settings.devices
+        said.append(
+            say(
+                "Of these, {h} went into runs that no statistic includes.",
+                h=Number("spent.excluded_device_hours", hours, significant(hours)),
             )
         )
     return said
 
 
+def caption_score(points, cost_label, score_label):
+    """How many runs no other run beats on both."""
+    front = points[points["front"].astype(bool)]
+    return say(
+        "{score} against {cost}: {n} of {of} runs are beaten on both by no other, from {a} to {b}.",
+        score=Name(score_label),
+        cost=cost_label,
+        n=number_of("front.n", len(front)),
+        of=number_of("front.of", len(points)),
+        a=Name(front["run_id"].iloc[0]),
+        b=Name(front["run_id"].iloc[-1]),
+    )
+
+
 def made(effects):
-    """How many permutations the verdicts rest on."""
+    """How many permutations the verdicts rest on, and whether anything was repeated."""
     drawn = int(effects["n_permutations"].max()) if len(effects) else 0
     if not drawn:
         return []
-    return [
+    n_runs, n_configurations = effects[["n_runs", "n_configurations"]].iloc[0]
+    said = [
         say(
             "Family-wise p-values come from {n} seeded permutations of {c} configurations.",
             n=number_of("effects.n_permutations", drawn),
-            c=number_of("effects.n_configurations", effects["n_configurations"].iloc[0]),
+            c=number_of("effects.n_configurations", n_configurations),
         )
     ]
+    if n_runs == n_configurations:
+        said.append(say("No configuration was repeated, so what varies between repetitions is not known."))
+    return said

@@ -4,7 +4,7 @@ import numpy as np
 
 from traincost import verdicts
 from traincost.columns import probability
-from traincost.findings.numbers import N_NAMED, eta, names, number_of
+from traincost.findings.numbers import N_LISTED, N_NAMED, eta, names, number_of
 from traincost.prose import Name, Number, join, say
 
 
@@ -20,8 +20,7 @@ def dependence(effects, interactions, fields):
         rows = tested[tested["verdict"] == verdict]
         if len(rows):
             said += sentences(rows)
-    cleared = tested["verdict"].isin([verdicts.DEPENDS, verdicts.GOES_WITH, verdicts.HELD])
-    if not cleared.any():
+    if not tested["clears"].any():
         too_few = (tested["verdict"] == verdicts.TOO_FEW).all()
         said.insert(
             0,
@@ -41,10 +40,21 @@ def _nothing_varies(fields):
     return say("No setting that varies can be examined: each either repeats a configuration or names a run.")
 
 
+def _factor(row):
+    """Name a factor with those that vary exactly with it, the first few."""
+    merged = row.names[:N_NAMED]
+    more = len(row.names) - len(merged)
+    return say(
+        "{names}{more}",
+        names=Name(" = ".join(merged)),
+        more=say(" and {n} more alike", n=number_of(f"effects.{row.factor}.n_alike", more)) if more else "",
+    )
+
+
 def _with_eta(row):
     return say(
         "{factor} (η² {eta}, where an unrelated factor reaches {chance} on average)",
-        factor=Name(" = ".join(row.names)),
+        factor=_factor(row),
         eta=eta(f"effects.{row.factor}.eta_squared", row.eta_squared),
         chance=eta(f"effects.{row.factor}.chance", row.chance),
     )
@@ -70,14 +80,36 @@ def _goes_with(rows):
 
 
 def _held(rows):
+    if len(rows) == 1:
+        (row,) = rows.itertuples()
+        return [
+            say(
+                "With the others held ({held}), {factor} matters (family-wise p {p}).",
+                held=_first(row.held),
+                factor=_with_eta(row),
+                p=_p(f"effects.{row.factor}.p_held", row.p_held),
+            )
+        ]
     return [
         say(
-            "With the others held, {factors} {verb} (family-wise {p}).",
-            factors=[_with_eta(row) for row in rows.itertuples()],
-            verb="matters" if len(rows) == 1 else "matter",
-            p=[say("p {p}", p=_p(f"effects.{row.factor}.p_held", row.p_held)) for row in rows.itertuples()],
+            "With the others held, these matter: {factors}.",
+            factors=[
+                say(
+                    "{factor} (η² {eta}, family-wise p {p})",
+                    factor=_factor(row),
+                    eta=eta(f"effects.{row.factor}.eta_squared", row.eta_squared),
+                    p=_p(f"effects.{row.factor}.p_held", row.p_held),
+                )
+                for row in rows.itertuples()
+            ],
         )
     ]
+
+
+def _first(texts):
+    """Name the first few, and say that there are more."""
+    named = names(texts[:N_NAMED])
+    return [*named, "others"] if len(texts) > N_NAMED else named
 
 
 def _p(key, value):
@@ -86,24 +118,22 @@ def _p(key, value):
 
 
 def _chance(rows):
-    return [
+    listed = [
         say(
-            "The effect of {factors} cannot be told from chance.",
-            factors=[
-                say(
-                    "{f} (η² {eta}, chance {chance})",
-                    f=Name(" = ".join(row.names)),
-                    eta=eta(f"effects.{row.factor}.eta_squared", row.eta_squared),
-                    chance=eta(f"effects.{row.factor}.chance", row.chance),
-                )
-                for row in rows.itertuples()
-            ],
+            "{f} (η² {eta}, chance {chance})",
+            f=_factor(row),
+            eta=eta(f"effects.{row.factor}.eta_squared", row.eta_squared),
+            chance=eta(f"effects.{row.factor}.chance", row.chance),
         )
+        for row in rows.head(N_LISTED).itertuples()
     ]
+    if len(rows) > N_LISTED:
+        listed.append(say("{n} others", n=number_of("effects.n_more_by_chance", len(rows) - N_LISTED)))
+    return [say("The effect of {factors} cannot be told from chance.", factors=listed)]
 
 
 def _too_few(rows):
-    return [say("For {f} there are too few runs to tell.", f=names(rows["factor"]))]
+    return [say("For {f} there are too few runs to tell.", f=_first(tuple(rows["factor"])))]
 
 
 _VERDICTS = {
@@ -122,7 +152,7 @@ def _relations(tested):
         said.append(
             say(
                 "{f} {verb} fixed by {by}, so their effects are not separate.",
-                f=names(rows["factor"]),
+                f=_first(tuple(rows["factor"])),
                 verb="is" if len(rows) == 1 else "are",
                 by=Name(by),
             )
@@ -136,7 +166,7 @@ def _relations(tested):
     joint = tested[tested["partial_df"] == 0]
     if len(joint):
         said.append(say("{f}: jointly determined by the other factors.", f=names(joint["factor"])))
-    trends = tested[(tested["kind"] == "numeric") & tested["verdict"].isin(_EFFECT)]
+    trends = tested[(tested["kind"] == "numeric") & tested["clears"]]
     for row in trends.itertuples():
         said.append(
             say(
@@ -147,9 +177,6 @@ def _relations(tested):
             )
         )
     return said
-
-
-_EFFECT = (verdicts.DEPENDS, verdicts.GOES_WITH, verdicts.HELD)
 
 
 def _replicates(effects):
@@ -173,7 +200,7 @@ def interaction(table):
     if not len(table):
         return []
     p = table.set_index("scale")["p"]
-    test = Name(table["test"].iloc[0])
+    test = table["test"].iloc[0]
     if p.get("log", np.nan) <= verdicts.ALPHA:
         return [
             say(
@@ -185,14 +212,21 @@ def interaction(table):
     if p.get("hours", np.nan) <= verdicts.ALPHA:
         return [
             say(
-                "Effects multiply rather than add: additivity is rejected for runtime itself ({test}, "
-                "p {a}), not for its logarithm (p {b}).",
+                "Effects multiply rather than add, as far as these runs tell: additivity is rejected for "
+                "runtime itself ({test}, p {a}), not for its logarithm (p {b}).",
                 test=test,
                 a=_p("interaction.hours.p", p["hours"]),
                 b=_p("interaction.log.p", p["log"]),
             )
         ]
-    return []
+    return [
+        say(
+            "No interaction was found ({test}, p {p} for log runtime), which does not show that there is "
+            "none.",
+            test=test,
+            p=_p("interaction.log.p", p["log"]),
+        )
+    ]
 
 
 def caption_effects(effects):
@@ -229,7 +263,9 @@ def caption_heatmap(levels_by, unit):
     at = stacked.idxmax()
     empty = int(levels_by.isna().to_numpy().sum())
     sentence = say(
-        "Mean runtime by {r} and {c}: slowest is {a}, {b} at {t}.",
+        "{what} in {u} by {r} and {c}: slowest is {a}, {b} at {t}.",
+        what="Mean runtime" if levels_by.attrs["n_most"] > 1 else "Runtime, one run a cell,",
+        u=unit.symbol,
         r=Name(rows),
         c=Name(columns),
         a=Name(at[0]),

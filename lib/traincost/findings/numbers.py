@@ -5,6 +5,7 @@ from traincost.prose import Name, Number
 
 LEAST_SHARE = 0.00005  # of the runtime: what a sentence about sections still names
 LARGE_REST = 0.2  # of the runtime: an unattributed part that a reader must be warned of
+N_LISTED = 5  # factors listed where nothing is said of each
 N_NAMED = 3  # levels, sections or factors that a sentence names
 
 

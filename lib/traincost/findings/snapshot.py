@@ -1,7 +1,8 @@
 """What was run: counts, runtimes, shared settings, and what was left out."""
 
 from traincost.findings.numbers import N_NAMED, number_of
-from traincost.prose import Name, Number, say
+from traincost.prose import Name, Number, When, say
+from traincost.verdicts import CHANCE
 
 
 def snapshot(runtime_s, unit):
@@ -64,19 +65,36 @@ def extreme_levels(levels, name, unit):
     n = min(N_NAMED, len(levels) // 2)
     fastest = levels.iloc[::-1].head(min(2, n))
     return [
-        say("slowest by mean over {f}: {rows}", f=Name(name), rows=listed(levels.head(n))),
-        say("fastest by mean over {f}: {rows}", f=Name(name), rows=listed(fastest)),
+        say("slowest {f} by mean: {rows}", f=Name(name), rows=listed(levels.head(n))),
+        say("fastest {f} by mean: {rows}", f=Name(name), rows=listed(fastest)),
     ]
 
 
-def slowest_level(levels, field, unit):
-    """The slowest level of a second factor, where there is one."""
+def slowest_level(levels, field, unit, effects):
+    """The slowest level of a second factor, where there is one, and whether that means anything."""
     if len(levels) < 2:
         return []
-    name = field.name
-    row = levels.iloc[0]
-    number = Number(f"level.{name}.{row.level}.mean_s", row.mean_s, unit.text(row.mean_s))
-    return [say("slowest of {f} on average: {level} at {t}", f=Name(name), level=Name(row.level), t=number)]
+    row, verdict = levels.iloc[0], effects.set_index("factor")["verdict"].get(field.name, "")
+    number = Number(f"level.{field.name}.{row.level}.mean_s", row.mean_s, unit.text(row.mean_s))
+    return [
+        say(
+            "slowest of {f} on average: {level} at {t}{doubt}",
+            f=Name(field.name),
+            level=Name(row.level),
+            t=number,
+            doubt=", a difference that cannot be told from chance" if verdict == CHANCE else "",
+        )
+    ]
+
+
+def started(runs):
+    """When the runs were started."""
+    times = sorted(filter(None, runs["started_at"]))
+    if not times:
+        return []
+    if times[0][:10] == times[-1][:10]:
+        return [say("started on {day}", day=When(times[0][:10]))]
+    return [say("started from {a} to {b}", a=When(times[0][:10]), b=When(times[-1][:10]))]
 
 
 def excluded(table, unit):

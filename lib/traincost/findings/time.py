@@ -59,7 +59,7 @@ def where_time_goes(shares, composition):
     if not len(parts):
         return [say("The runs recorded no sections, so where their time went cannot be said.")]
     top = parts.iloc[0]
-    said = [_dominant(top)]
+    said = [_dominant(top, rest)]
     within = shares[(shares["parent"] == top["section"]) & (shares["share"] >= LEAST_SHARE)]
     if len(within):
         said.append(
@@ -103,14 +103,16 @@ def _section_share(row):
     return share(f"sections.{row.section}.share", row.share)
 
 
-def _dominant(top):
-    return say(
-        "Averaged over runs, the largest part of the runtime is {s} with {x} "
-        "({pooled} of all runtime together).",
+def _dominant(top, rest):
+    lead = say(
+        "The largest timed part of a run is {s}: {x} of its runtime on average ({pooled} of all runtime "
+        "together)",
         s=Name(top["section"]),
         x=share(f"sections.{top['section']}.share", top["share"]),
         pooled=share(f"sections.{top['section']}.pooled_share", top["pooled_share"]),
     )
+    larger = rest["share"] > top["share"]
+    return join([lead, say("; more than that is unattributed." if larger else ".")], "")
 
 
 def _rest(rest):
@@ -163,7 +165,8 @@ def caption_occurrences(timing, name):
         f"occurrence.{top}.mean_level_seconds", float(means.max()), f"{significant(means.max(), 3)} s"
     )
     return say(
-        "Time of one occurrence by section and {f}: {s} takes longest, {t} on average over the levels.",
+        "Time of one occurrence by section and {f}; of the sections shown {s} takes longest, {t} on "
+        "average over the levels.",
         f=Name(name),
         s=Name(top),
         t=value,

@@ -2,16 +2,20 @@
 
 import json
 import math
+import re
 
 MAX_DEPTH = 32  # a deeper part is one level, written as JSON
 MAX_FIELDS = 2_000  # of one run
+# The repr of an object: its address differs in every run, and would make each a level of its own.
+_OBJECT = re.compile(r"<(?:function )?([\w.<>]+?)(?: object)? at 0x[0-9a-fA-F]+>")
 
 
 def flat(config, notes):
     """Flatten a mapping of settings.
 
     A dot inside a key is escaped with a backslash. Null is the level ``None``, a truth value
-    ``True`` or ``False``, a list its JSON; a number that is not finite is missing and noted.
+    ``True`` or ``False``, a list its JSON, an object's repr its class; a number that is not
+    finite is missing and noted.
 
     Parameters
     ----------
@@ -46,6 +50,7 @@ def _collect(mapping, prefix, depth, fields, notes):
 def _level(value):
     if isinstance(value, bool) or value is None:
         return str(value)
-    if isinstance(value, int | float | str):
+    if isinstance(value, int | float):
         return value
-    return json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return _OBJECT.sub(r"<\1>", text) if " at 0x" in text else text

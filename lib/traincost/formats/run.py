@@ -7,6 +7,7 @@ RUNNING = "running"
 FAILED = "failed"
 STATUSES = (COMPLETED, RUNNING, FAILED)
 UNREADABLE = "unreadable"
+UNFINISHED = "unfinished"  # asked for, and not there
 
 
 @dataclass(slots=True)
@@ -17,7 +18,7 @@ class Run:
     ----------
     run_id : str
     status : str
-        One of `STATUSES`, or `UNREADABLE`.
+        One of `STATUSES`, `UNREADABLE` or `UNFINISHED`.
     started_at : str
         ISO 8601, or empty.
     runtime_s : float, or None
@@ -30,6 +31,10 @@ class Run:
         Column name to finite number.
     compute : dict
         The record's compute block, as it stands.
+    task, report : str
+        Name of the experiment and of the directory that reports it, where the tool has such.
+    process : str
+        Equal for runs that one process trained one after another; empty for a run of its own.
     notes : list of str
         What was dropped from the run, and why.
     reason : str
@@ -45,5 +50,8 @@ class Run:
     cost: dict = field(default_factory=dict)
     scores: dict = field(default_factory=dict)
     compute: dict = field(default_factory=dict)
+    task: str = ""
+    report: str = ""
+    process: str = ""
     notes: list = field(default_factory=list)
     reason: str = ""

@@ -1,12 +1,11 @@
 """Run records: ``run.json`` as `traincost.record.Recorder` writes it."""
 
-import math
 import os
 
-from traincost.columns import column
 from traincost.formats.files import Unreadable, parse_json, read_bytes, shortened
 from traincost.formats.flatten import flat
 from traincost.formats.run import COMPLETED, STATUSES, UNREADABLE, Run
+from traincost.formats.values import is_number, numbers, runtime
 from traincost.record import FORMAT, RECORD_NAME
 
 NAME = "traincost"
@@ -20,9 +19,9 @@ def sources(directory, names):
     return [RECORD_NAME] if RECORD_NAME in names else []
 
 
-def read(path):
-    """Return the one run recorded at `path`."""
-    folder = os.path.basename(os.path.dirname(path))
+def read(path, run_id):
+    """Return the one run recorded at `path`; `run_id` names it where the record cannot."""
+    folder = os.path.basename(os.path.dirname(path)) or run_id
     try:
         record = parse_json(read_bytes(path))
     except Unreadable as problem:
@@ -38,7 +37,7 @@ def _run(record, folder):
     run = Run(str(record.get("run_id", folder)))
     run.status = str(record.get("status", COMPLETED))
     run.started_at = str(record.get("started_at") or "")
-    run.runtime_s, reason = _runtime(record.get("runtime_s"))
+    run.runtime_s, reason = runtime(record.get("runtime_s"))
     config = record.get("config")
     if isinstance(config, dict):
         run.config = flat(config, run.notes)
@@ -54,26 +53,17 @@ def _run(record, folder):
         reason = f"status is {run.status}" + _error(record.get("error"))
     run.reason = reason
     run.sections = _sections(record.get("sections"), run.notes)
-    run.cost = {
-        name if name.startswith("cost_") else f"cost_{name}": value
-        for name, value in _numbers(record.get("cost"), "cost", run.notes).items()
-    }
-    run.scores = _numbers(record.get("scores"), "score", run.notes)
+    run.cost = numbers(_prefixed(record.get("cost")), "cost", run.notes)
+    run.scores = numbers(record.get("scores"), "score", run.notes)
     run.compute = record["compute"] if isinstance(record.get("compute"), dict) else {}
     return run
 
 
-def _runtime(value):
-    """Return the runtime where it is one, and else the reason why not."""
-    if value is None:
-        return None, "runtime_s is null"
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None, f"runtime_s must be a number of seconds, got {shortened(repr(value), 80)}"
-    if not math.isfinite(value):
-        return None, f"runtime_s is not finite ({value})"
-    if value <= 0:
-        return None, f"runtime_s must be above zero, got {value:g}"
-    return float(value), ""
+def _prefixed(cost):
+    """Give every cost column the prefix that tells it from a score."""
+    if not isinstance(cost, dict):
+        return cost
+    return {name if name.startswith("cost_") else f"cost_{name}": v for name, v in cost.items()}
 
 
 def _error(error):
@@ -93,33 +83,11 @@ def _sections(sections, notes):
             notes.append(f"sections beyond the first {MAX_SECTIONS} are left out")
             break
         seconds = entry.get("seconds") if isinstance(entry, dict) else None
-        if not _is_number(seconds) or seconds < 0 or not all(path.split("/")):
+        if not is_number(seconds) or seconds < 0 or not all(path.split("/")):
             notes.append(f"section {shortened(path, 80)!r} has no usable name or seconds: left out")
             continue
         count = entry.get("count")
-        if not (_is_number(count) and count > 0 and float(count).is_integer()):
+        if not (is_number(count) and count > 0 and float(count).is_integer()):
             count = None
         usable[path] = (float(seconds), count)
     return usable
-
-
-def _numbers(values, what, notes):
-    """Return the finite numbers of a mapping; what is null or no number is missing."""
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
-        notes.append(f"{what}s must be an object, got {type(values).__name__}: left out")
-        return {}
-    numbers = {}
-    for name, value in values.items():
-        if value is None:
-            continue  # the recorder's own way to write a number that is not finite
-        if _is_number(value) and (what != "cost" or column(name).accepts(value)):
-            numbers[name] = value
-        else:
-            notes.append(f"{what} {shortened(name, 80)!r} is no usable number: taken as missing")
-    return numbers
-
-
-def _is_number(value):
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
