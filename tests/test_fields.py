@@ -127,4 +127,4 @@ def test_replicates_given_as_text_are_refused():
 def test_axes_refuses_a_field_that_is_not_there():
     no_effects = pd.DataFrame({"factor": [], "clears": []})
     with pytest.raises(ValueError, match="`rows` must be a setting of the runs, got 'tsak'"):
-        fields.axes(list(describe({"task": list("aabb")}).values()), no_effects, "tsak")
+        fields.axes(list(describe({"task": list("aabb")}).values()), no_effects, 4, "tsak")

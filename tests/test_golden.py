@@ -145,7 +145,7 @@ def test_scheduled_evaluations(report, text):
 def test_per_evaluation_time(report, text, section):
     found = rows(report, "occurrences", "section")[section]
     for task, seconds in PRINTED["per_eval_s"][section].items():
-        assert round(found[task]) == seconds
+        assert round(found[f"level.{task}"]) == seconds
         assert f"{seconds}.0 |" in text
     if section == "epoch/eval_router_sampled":
         for task, seconds in PRINTED["per_eval_s"][section].items():

@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+import warnings
 
 import pytest
 
@@ -100,24 +101,172 @@ def test_threads_start_at_the_run_and_are_summed(tmp_path):
     assert read(tmp_path)["sections"]["load"]["count"] == 3
 
 
-def test_open_sections_are_written_with_their_time_so_far(tmp_path, clock):
-    with Recorder(tmp_path, write_every_s=5) as run, run.section("epoch"), run.section("train"):
-        clock(7)
+def wait_for(condition, seconds=5.0):
+    """Wait until `condition` holds, and return what it gave."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.01)
+    raise AssertionError("the condition did not come true in time")
+
+
+def test_open_sections_are_written_with_their_time_so_far(tmp_path):
+    with Recorder(tmp_path, write_every_s=0.05) as run, run.section("epoch"), run.section("train"):
         with run.section("batch"):
-            clock(1)
-        record = read(tmp_path)
+            time.sleep(0.1)
+        record = wait_for(lambda: "epoch/train/batch" in read(tmp_path)["sections"] and read(tmp_path))
         assert record["status"] == "running"
-        assert record["runtime_s"] == 8
-        assert record["sections"]["epoch"] == {"seconds": 8, "count": 1}
-        assert record["sections"]["epoch/train/batch"] == {"seconds": 1, "count": 1}
+        assert record["runtime_s"] >= record["sections"]["epoch"]["seconds"] > 0
+        assert record["sections"]["epoch/train"]["count"] == 1
 
 
-def test_it_writes_no_more_often_than_asked(tmp_path, clock):
-    with Recorder(tmp_path, write_every_s=5) as run:
-        for _ in range(4):
-            with run.section("a"):
-                clock(2)
-        assert read(tmp_path)["sections"]["a"]["count"] == 3  # at 6 s; not yet at 8 s
+def test_a_section_that_opens_and_closes_no_other_is_in_sight_while_it_lasts(tmp_path):
+    with Recorder(tmp_path, write_every_s=0.05) as run, run.section("long"):
+        assert wait_for(lambda: read(tmp_path)["sections"].get("long", {}).get("seconds", 0) > 0.1)
+
+
+def test_nothing_is_written_between_turns_or_after_the_end(tmp_path):
+    with Recorder(tmp_path, write_every_s=60) as run:
+        with run.section("a"):
+            pass
+        assert read(tmp_path)["sections"] == {}
+    before = (tmp_path / "run.json").stat().st_mtime_ns
+    run._write_while_running()  # the writer's loop ends at once
+    assert (tmp_path / "run.json").stat().st_mtime_ns == before
+
+
+def test_a_thread_that_outlives_the_run_is_cut_at_its_end(tmp_path):
+    inside, leave = threading.Event(), threading.Event()
+
+    def work(run):
+        with run.section("late"):
+            inside.set()
+            leave.wait(5)
+
+    with Recorder(tmp_path) as run:
+        thread = threading.Thread(target=work, args=(run,))
+        thread.start()
+        inside.wait(5)
+    time.sleep(0.05)
+    leave.set()
+    thread.join()
+    record = read(tmp_path)
+    assert record["sections"]["late"]["seconds"] <= record["runtime_s"]
+
+
+def test_a_recorder_made_before_a_fork_records_the_child_that_enters_it(tmp_path):
+    script = f"""
+        import os
+        from traincost import Recorder
+        run = Recorder({str(tmp_path)!r})
+        pid = os.fork()
+        if pid == 0:
+            with run, run.section("child"):
+                pass
+            os._exit(0)
+        os.waitpid(pid, 0)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], check=True)
+    assert read(tmp_path)["status"] == "completed"
+    assert set(read(tmp_path)["sections"]) == {"child"}
+
+
+def test_sections_left_out_of_order_are_mended_and_warned_of(tmp_path):
+    with Recorder(tmp_path) as run:
+        outer = run.section("a")
+        outer.__enter__()
+        inner = run.section("b")
+        inner.__enter__()
+        with pytest.warns(UserWarning, match="section 'a' was left out of order"):
+            outer.__exit__(None, None, None)
+        inner.__exit__(None, None, None)
+        with run.section("after"):
+            pass
+    assert set(read(tmp_path)["sections"]) == {"a", "a/b", "after"}
+
+
+def test_a_section_made_in_another_thread_is_refused(tmp_path):
+    problems = []
+
+    def work(handle):
+        try:
+            handle.__enter__()
+        except RuntimeError as problem:
+            problems.append(str(problem))
+
+    with Recorder(tmp_path) as run:
+        thread = threading.Thread(target=work, args=(run.section("a"),))
+        thread.start()
+        thread.join()
+    assert "thread it was made in" in problems[0]
+
+
+def test_functions_whose_call_returns_at_once_cannot_be_decorated(tmp_path):
+    def generator():
+        yield 1
+
+    async def coroutine():
+        return 1
+
+    run = Recorder(tmp_path)
+    for function in (generator, coroutine):
+        with pytest.raises(TypeError, match="open the section inside it"):
+            run.section("a")(function)
+
+
+def test_a_device_that_fails_leaves_the_training_its_own_exception(tmp_path):
+    broken = []
+
+    def synchronize():
+        if broken:
+            raise RuntimeError("CUDA error: an illegal memory access")
+
+    def train():
+        with Recorder(tmp_path, synchronize=synchronize) as run, run.section("step"):
+            broken.append(True)
+            raise ZeroDivisionError
+
+    with pytest.warns(UserWarning, match="CUDA error"), pytest.raises(ZeroDivisionError):
+        train()
+    record = read(tmp_path)
+    assert record["status"] == "failed"
+    assert record["error"] == {"type": "ZeroDivisionError"}
+    assert record["sections"]["step"]["count"] == 1
+
+
+def test_a_meter_that_cannot_be_read_costs_only_its_columns(tmp_path):
+    from traincost.cost import Meter
+
+    def train():
+        with Recorder(tmp_path, meter=Meter(8)) as run, run.section("a"):
+            pass
+
+    with pytest.raises(ValueError, match="exceeds `models`"):
+        train()
+    assert read(tmp_path)["status"] == "completed"
+    assert set(read(tmp_path)["sections"]) == {"a"}
+
+
+def test_a_resumed_run_adds_up_its_costs(tmp_path, clock):
+    from traincost.cost import Meter
+
+    for seconds, resume in ((3, False), (4, True)):
+        with Recorder(tmp_path, meter=Meter(), resume=resume):
+            clock(seconds)
+    cost = read(tmp_path)["cost"]
+    assert cost["cost_runtime_s"] == read(tmp_path)["runtime_s"] == 7
+    assert cost["cost_runtime_per_run_s"] == 7
+
+
+def test_a_record_without_counts_can_be_resumed(tmp_path):
+    content = {"status": "failed", "runtime_s": 5, "sections": {"a": {"seconds": 2}, "b": 3}}
+    (tmp_path / "run.json").write_text(json.dumps(content))
+    with Recorder(tmp_path, resume=True) as run, run.section("a"):
+        pass
+    assert read(tmp_path)["sections"]["a"]["count"] == 1
+    assert read(tmp_path)["sections"]["a"]["seconds"] >= 2
 
 
 @pytest.mark.parametrize("name", ["", "/", "a//b", "/a", "a/", 3, None])
@@ -218,7 +367,7 @@ def test_a_forked_child_leaves_the_record_alone(tmp_path):
                 pid = os.fork()
                 if pid == 0:
                     with run.section("child"):
-                        run._due = 0
+                        pass
                     raise SystemExit(3)
                 os.waitpid(pid, 0)
     """
@@ -232,7 +381,7 @@ def test_a_forked_child_leaves_the_record_alone(tmp_path):
 def test_a_killed_run_leaves_a_whole_record(tmp_path, delay_s):
     script = f"""
         from traincost import Recorder
-        with Recorder({str(tmp_path)!r}, write_every_s=0) as run:
+        with Recorder({str(tmp_path)!r}, write_every_s=0.002) as run:
             print("started", flush=True)
             while True:
                 with run.section("epoch"), run.section("train"):
@@ -249,20 +398,24 @@ def test_a_killed_run_leaves_a_whole_record(tmp_path, delay_s):
     assert record["sections"]["epoch"]["seconds"] >= record["sections"]["epoch/train"]["seconds"]
 
 
-def test_a_disk_that_cannot_be_written_warns_once_and_fails_at_the_end(tmp_path, clock, monkeypatch):
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_disk_that_cannot_be_written_warns_once_and_fails_at_the_end(tmp_path, monkeypatch):
+    calls = []
+
     def full(*args):
+        calls.append(args)
         raise OSError(28, "No space left on device")
 
     def train():
-        with Recorder(tmp_path, write_every_s=1) as run:
+        with Recorder(tmp_path, write_every_s=0.02):
             monkeypatch.setattr(os, "replace", full)
-            for _ in range(3):
-                with run.section("a"):
-                    clock(2)
+            wait_for(lambda: len(calls) > 3)
 
-    with pytest.warns(UserWarning, match="No space") as warned, pytest.raises(OSError, match="No space"):
-        train()
-    assert len(warned) == 1
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        with pytest.raises(OSError, match="No space"):
+            train()
+    assert len([w for w in warned if "No space left" in str(w.message)]) == 1
     assert read(tmp_path)["status"] == "running"  # the last that could be written
     assert [p.name for p in tmp_path.iterdir()] == ["run.json"]
 

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from traincost import render, svg
+from traincost import render
+from traincost.figures import Drawing
 from traincost.prose import Name, Number, join, say
 from traincost.tables import MAX_ROWS, Heading, Table, cell
 
@@ -107,7 +108,9 @@ def test_json_is_strict():
 
 
 def test_title_and_description_of_a_figure_are_escaped():
-    html = svg.described('<svg viewBox="0 0 1 1"><g/></svg>', "f", "<b>&", 'x"y')
-    assert html.startswith('<svg aria-labelledby="f-title f-desc" viewBox="0 0 1 1">')
-    assert "&lt;b&gt;&amp;" in html
-    assert html.endswith("<g/></svg>")
+    drawing = Drawing('<svg viewBox="0 0 1 1"><g/></svg>', (("tick", "<i>"), (("o", "#123"), "x")))
+    html = render.figure("f", drawing, say("{a}", a=Name("<b>&\x00" + "x" * 9000)))
+    assert '<svg aria-labelledby="figure-f-title figure-f-desc" viewBox="0 0 1 1">' in html
+    assert '<title id="figure-f-title">&lt;b&gt;&amp;␀x' in html
+    assert "&lt;i&gt;" in html
+    assert len(html) < 6000

@@ -48,7 +48,8 @@ def test_a_child_without_its_parent_in_one_run_is_still_attributed():
     rows = [(0, "a", 8.0, 1), (0, "a/b", 6.0, 1), (1, "a/b", 6.0, 1)]
     found = shares(rows, [10.0, 10.0])
     assert found.loc[UNATTRIBUTED, "share"] == pytest.approx((0.2 + 0.4) / 2)
-    assert found.loc["a", "share"] == pytest.approx(0.4)  # as recorded: absent counts 0
+    assert found.loc["a", "share"] == pytest.approx((0.8 + 0.6) / 2)  # never below its child's
+    assert found.loc["a", "n_present"] == 1
 
 
 def test_overlap_is_reported_and_not_hidden():

@@ -18,6 +18,7 @@ from traincost.formats.files import shortened
 from traincost.formats.run import UNREADABLE, Run
 
 SCORE_PREFIX = "score."
+NULL = str(None)  # how `flatten.flat` writes a JSON null
 MAX_DEPTH = 64  # of directories below runs_dir
 # Neither a leading zero nor a hundred digits: those are names, not quantities.
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?")
@@ -95,8 +96,7 @@ def read_collection(runs_dir, format="auto", progress=None):
     found, excluded = _walk(root, readers)
     runs = []
     for path, reader in progress(found) if progress else found:
-        for run in READERS[reader].read(os.path.join(root, path), _directory_id(root, path)):
-            runs.append((path, reader, run))
+        runs += [(path, reader, run) for run in _read(root, path, READERS[reader])]
     usable, rest = _sorted_out(runs)
     _refuse_nothing(root, usable, rest + excluded, readers)
     frame = _runs_frame(usable)
@@ -108,6 +108,16 @@ def read_collection(runs_dir, format="auto", progress=None):
         notes=_notes_frame(usable),
         compute={i: run.compute for i, (_, _, run) in enumerate(usable) if run.compute},
     )
+
+
+def _read(root, path, reader):
+    """Return the runs of one source; whatever is wrong with it, the others are read."""
+    try:
+        return reader.read(os.path.join(root, path), _directory_id(root, path))
+    except Exception as problem:
+        # Readers give reasons for all that is known to happen; this is for what is not.
+        reason = f"cannot be read: {type(problem).__name__}: {problem}"
+        return [Run(_directory_id(root, path), UNREADABLE, reason=reason)]
 
 
 def _directory_id(root, path):
@@ -150,7 +160,8 @@ def _walk(root, readers):
         reason = f"cannot be opened: {problem.strerror}"
         excluded.append((path, "", Run(os.path.basename(path), UNREADABLE, reason=reason)))
 
-    for directory, folders, files in os.walk(root, onerror=unopened):
+    seen = {os.path.realpath(root)}
+    for directory, folders, files in os.walk(root, onerror=unopened, followlinks=True):
         relative = os.path.relpath(directory, root)
         relative = "" if relative == "." else relative
         # A directory that bears the name of a source is offered too, so that it is not missed.
@@ -158,11 +169,31 @@ def _walk(root, readers):
         for reader in readers:
             sources = READERS[reader].sources(directory, names)
             found += [(os.path.join(relative, name), reader) for name in sources]
-        folders.sort(key=_fields.natural)
-        if relative.count(os.sep) >= MAX_DEPTH:
+        folders[:] = sorted(_entered(directory, folders, seen), key=_fields.natural)
+        if folders and relative.count(os.sep) >= MAX_DEPTH:
+            reason = f"lies deeper than {MAX_DEPTH} directories: what is below it is not read"
+            excluded.append((relative, "", Run(os.path.basename(relative), UNREADABLE, reason=reason)))
             folders.clear()
     found.sort(key=lambda source: _fields.natural(source[0]))
     return found, excluded
+
+
+def _entered(directory, folders, seen):
+    """Return the folders to go into: a link only where its target is not read anyway.
+
+    `seen` begins with the collection's own directory; a link to what lies in it, or to a
+    target met before, would count runs twice or never end.
+    """
+    entered = []
+    for name in folders:
+        path = os.path.join(directory, name)
+        if os.path.islink(path):
+            target = os.path.realpath(path)
+            if any(target == known or target.startswith(known + os.sep) for known in seen):
+                continue
+            seen.add(target)
+        entered.append(name)
+    return entered
 
 
 # -- sorting out ---------------------------------------------------------------------------
@@ -242,35 +273,38 @@ def _config_frame(runs):
 def _series(values):
     """Return levels as numbers where all are, and else as text; None is missing.
 
+    Among numbers a JSON null is missing too; among words it is the level ``None``.
+
     Text counts as a number if every level reads as one, so that ``1e-3`` and ``0.001`` are
     one level, while a hash among words stays text.
     """
-    present = [value for value in values if value is not None]
-    numbers = [_number(value) for value in present]
-    if present and all(number is not None for number in numbers):
-        numbers = iter(numbers)
-        return pd.Series([np.nan if value is None else next(numbers) for value in values])
+    present = [value for value in values if value is not None and value != NULL]
+    numbers = {value: _number(value) for value in present}
+    if present and all(number is not None for number in numbers.values()):
+        return pd.Series([numbers.get(value, np.nan) for value in values])
     texts = [None if value is None else _text(value) for value in values]
     return pd.Series(texts, dtype="str")
 
 
 def _number(value):
     """Return a level as a number, or None where it is no finite one."""
-    if isinstance(value, int) and abs(value) <= 2**53:
-        return value
+    if isinstance(value, int):
+        return value if abs(value) <= 2**53 else None  # a larger one is no exact float
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
         return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
+    number = float(value)
     return number if np.isfinite(number) else None
 
 
 def _text(value):
     if isinstance(value, float):
         return f"{value:.15g}"
-    return _printable(value)
+    return _digits(value) if isinstance(value, int) else _printable(value)
+
+
+def _digits(value):
+    """Return an integer as text; Python refuses to print one of thousands of digits."""
+    return str(value) if abs(value) < 10**1000 else f"an integer of {value.bit_length()} bits"
 
 
 def _sections_frame(runs):

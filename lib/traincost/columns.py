@@ -29,9 +29,7 @@ class Column:
 
     def accepts(self, value):
         """Say whether `value` is a finite number within the column's range."""
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return False
-        if not math.isfinite(value) or not self.minimum <= value <= self.maximum:
+        if not finite(value) or not self.minimum <= value <= self.maximum:
             return False
         return self.unit != "count" or float(value).is_integer()
 
@@ -40,6 +38,16 @@ class Column:
         if value is None or value != value:
             return "–"
         return _PRINTERS[self.unit](value)
+
+
+def finite(value):
+    """Say whether `value` is a number, no truth value, and within the range of a float."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return False
 
 
 def significant(value, digits=4):

@@ -48,22 +48,30 @@ class Units:
         return [(field, design(field, self.first)) for field in candidates]
 
 
-def design(field, at=None):
-    """Return the columns that a factor adds to a model, centred: (n, k-1) or (n, <= 3).
+def design(field, at=None, as_levels=False):
+    """Return the columns that a factor adds to a model, centred: (n, k-1) or (n, <= 4).
 
-    Dummies of the levels, or powers of the standardised mid-rank of a numeric factor.
+    Dummies of the levels (of a numeric factor too, with `as_levels`), or powers of the
+    standardised mid-rank of a numeric factor, with a column of its own for missing values.
     """
     codes = field.codes if at is None else field.codes[at]
-    if field.kind == "levels":
+    if field.kind == "levels" or as_levels:
         present, codes = np.unique(codes, return_inverse=True)
         columns = np.eye(len(present))[codes][:, 1:]
     else:
-        rank = stats.rankdata(codes)
-        scale = rank.std()
-        rank = (rank - rank.mean()) / (scale if scale > 0 else 1.0)
-        degree = min(TREND_DF, len(np.unique(codes)) - 1)
-        columns = np.column_stack([rank**power for power in range(1, degree + 1)])
+        columns = _trend(field.values if at is None else field.values[at])
     return columns - columns.mean(axis=0)
+
+
+def _trend(values):
+    missing = np.isnan(values)
+    rank = np.zeros(len(values))
+    known = stats.rankdata(values[~missing])
+    scale = known.std() if len(known) else 0.0
+    rank[~missing] = (known - known.mean()) / scale if scale > 0 else 0.0
+    degree = min(TREND_DF, len(np.unique(known)) - 1)
+    powers = [np.where(missing, 0.0, rank**power) for power in range(1, degree + 1)]
+    return np.column_stack([*powers, missing.astype(float)] if missing.any() else powers)
 
 
 def orthonormal(columns):

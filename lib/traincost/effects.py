@@ -101,18 +101,18 @@ def interactions(collection, response="runtime_s", replicates=("seed",)):
     -------
     DataFrame
         A row for the response (``scale`` "hours") and for its logarithm ("log"): ``scale``,
-        ``test``, ``statistic``, ``df``, ``df_residual``, ``p``. Empty where no test can be made.
+        ``test``, ``statistic``, ``df``, ``df_residual``, ``p``. Empty where no test can be
+        made: with fewer than two factors, or one whose levels hardly repeat.
     """
     y = _response(collection.runs, response)
     candidates = _fields.factors(_fields.describe(collection.runs, replicates))
-    held = _fields.held_fields(candidates, len(y))
     columns = ["scale", "test", "statistic", "df", "df_residual", "p"]
-    if len(held) < 2:
-        return pd.DataFrame(columns=columns)
     units = Units.of(candidates, y)
+    if len(candidates) < 2 or any(_varies_singly(f, units) for f in candidates):
+        return pd.DataFrame(columns=columns)
     rows = []
     for scale, values in (("hours", y), ("log", np.log(y))):
-        result = _lack_of_fit(held, units, values) or _tukey(held, units, values)
+        result = _lack_of_fit(candidates, units, values) or _tukey(candidates, units, values)
         if result:
             rows.append({"scale": scale, **result})
     return pd.DataFrame(rows, columns=columns)
@@ -298,9 +298,17 @@ def additive_model(designs, y):
 # -- interactions --------------------------------------------------------------------------
 
 
-def _lack_of_fit(held, units, y):
+def _varies_singly(field, units):
+    """Say whether the levels of a factor hardly repeat, so that its own shape cannot be fitted.
+
+    What a trend leaves of a numeric factor's effect would be taken for an interaction.
+    """
+    return len(units.first) / field.n_levels < 2 or field.n_levels > _fields.MAX_MODEL_LEVELS
+
+
+def _lack_of_fit(factors, units, y):
     n_runs, n_units = len(y), len(units.first)
-    whole = orthonormal(stack([design(f) for f in held], n_runs))
+    whole = orthonormal(stack([design(f, as_levels=True) for f in factors], n_runs))
     df, residual_df = n_units - 1 - whole.shape[1], n_runs - n_units
     if df <= 0 or residual_df <= 0:
         return None
@@ -310,10 +318,10 @@ def _lack_of_fit(held, units, y):
     return _f_result("lack of fit", lack, within, df, residual_df, (centred**2).sum())
 
 
-def _tukey(held, units, y):
+def _tukey(factors, units, y):
     y = np.bincount(units.of_run, y) / np.bincount(units.of_run)
     centred = y - y.mean()
-    whole = orthonormal(stack([design(f, units.first) for f in held], len(y)))
+    whole = orthonormal(stack([design(f, units.first, as_levels=True) for f in factors], len(y)))
     fitted = whole @ (whole.T @ centred)
     basis = beyond(whole, (fitted**2 - (fitted**2).mean())[:, None])
     residual_df = len(y) - 2 - whole.shape[1]

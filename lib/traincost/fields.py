@@ -147,6 +147,15 @@ def determines(f, g):
     return bool((first[f] == g).all())
 
 
+def fixes(f, g):
+    """Say whether factor `f` fixes factor `g`: each level of `f` has a single level of `g`.
+
+    A numeric factor with hardly a repeated value would fix everything, and says nothing.
+    """
+    repeats = f.kind == "levels" or len(f.codes) / f.n_levels >= MIN_RUNS_PER_LEVEL
+    return repeats and f.n_levels > g.n_levels and determines(f.codes, g.codes)
+
+
 def cramers_v(f, g):
     """Bias-corrected Cramér's V of two code arrays (Bergsma 2013, J. Korean Stat. Soc. 42).
 
@@ -168,18 +177,22 @@ def cramers_v(f, g):
 
 def bins(field, n_bins=4):
     """Return codes for display: a numeric field in quartiles, any other by its levels."""
-    if field.kind != "numeric":
+    values = field.values
+    if field.kind != "numeric" or field.n_levels <= n_bins:
         return field.codes, field.labels
-    series = pd.Series(field.values)
-    cut = pd.qcut(series, n_bins, duplicates="drop")
-    labels = [f"{_number_text(i.left)} to {_number_text(i.right)}" for i in cut.cat.categories]
-    present = cut.cat.remove_unused_categories()  # ties can leave a quartile empty
-    labels = [f"{_number_text(i.left)} to {_number_text(i.right)}" for i in present.cat.categories]
-    codes = present.cat.codes.to_numpy().astype(np.int64)
-    if (codes < 0).any():
-        codes = np.where(codes < 0, len(labels), codes)
+    present = np.isfinite(values)
+    edges = np.unique(np.quantile(values[present], np.linspace(0, 1, n_bins + 1)[1:-1]))
+    codes = np.searchsorted(edges, values, side="left")  # NaN sorts last, into the top bin
+    used, codes[present] = np.unique(codes[present], return_inverse=True)
+    labels = []
+    for k in range(len(used)):
+        inside = values[present][codes[present] == k]
+        low, high = _number_text(inside.min()), _number_text(inside.max())
+        labels.append(low if low == high else f"{low} to {high}")
+    if not present.all():
+        codes[~present] = len(labels)
         labels.append(UNSET)
-    return codes, tuple(labels)
+    return codes, _unique(labels)
 
 
 # -- from a column to a field --------------------------------------------------------------
@@ -217,13 +230,27 @@ def levels(series):
     labels = [_number_text(values[i]) if numeric else (values[i] or EMPTY) for i in order]
     if (codes < 0).any():
         labels.append(UNSET)
-    return rank[codes], tuple(labels), series.to_numpy(dtype=float) if numeric else None
+    if numeric and len(set(labels)) < len(labels):  # told apart by more digits than are shown
+        labels = [repr(float(values[i])) for i in order] + labels[len(order) :]
+    return rank[codes], _unique(labels), series.to_numpy(dtype=float) if numeric else None
+
+
+def _unique(labels):
+    """Return labels as a tuple, with a number behind one that stands for another level already.
+
+    A level may be spelled like our word for a missing one.
+    """
+    seen, unique = {}, []
+    for label in labels:
+        seen[label] = seen.get(label, 0) + 1
+        unique.append(label if seen[label] == 1 else f"{label} [{seen[label]}]")
+    return tuple(unique)
 
 
 def natural(text):
     """Sort key that puts ``pv2`` before ``pv10``."""
     return [
-        (0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part)
+        (0, len(part.lstrip("0")), part.lstrip("0")) if part.isdecimal() else (1, 0, part)
         for part in re.split(r"([0-9]+)", str(text))
         if part
     ]
@@ -240,10 +267,11 @@ def _number_text(value):
 
 
 def _merge(fields):
-    """Merge factors that partition the runs identically; a numeric one stands for its group.
+    """Merge factors that partition the runs identically, under the one that is best tested.
 
-    Where each run has a value of its own, only equal ranks are the same factor: two learning
-    rates drawn at random differ in every run, and differently.
+    That is one with levels where these have enough runs each, else a numeric one. Where each
+    run has a value of its own, only equal ranks are the same factor: two learning rates drawn
+    at random differ in every run, and differently.
     """
     groups = {}
     for field in fields:
@@ -251,10 +279,11 @@ def _merge(fields):
             groups.setdefault(_partition(field), []).append(field)
     merged = {}
     for group in groups.values():
-        first = next((f for f in group if f.kind == "numeric"), group[0])
-        values = next((f.values for f in group if f.values is not None), None)
+        enough = len(group[0].codes) / group[0].n_levels >= MIN_RUNS_PER_LEVEL
+        best = "levels" if enough else "numeric"
+        first = next((f for f in group if f.kind == best), group[0])
         names = tuple(name for f in (first, *(g for g in group if g is not first)) for name in f.names)
-        merged[first.name] = replace(first, names=names, values=values)
+        merged[first.name] = replace(first, names=names)
         for field in group:
             if field is not first:
                 reason = f"varies exactly with {first.name}"
@@ -293,14 +322,13 @@ def _relate(fields):
     related = {f.name: {"fixed_by": "", "entangled_with": []} for f in candidates}
     for f in sorted(candidates, key=lambda f: f.n_levels):
         for g in candidates:
-            if f is g or f.kind == "numeric":
-                continue
-            if f.n_levels > g.n_levels and determines(f.codes, g.codes):
+            if f is not g and fixes(f, g):
                 related[g.name]["fixed_by"] = related[g.name]["fixed_by"] or f.name
     for i, f in enumerate(candidates):
         for g in candidates[i + 1 :]:
-            fixed = determines(f.codes, g.codes) or determines(g.codes, f.codes)
-            if not fixed and cramers_v(bins(f)[0], bins(g)[0]) >= ENTANGLED_V:
+            if fixes(f, g) or fixes(g, f):
+                continue
+            if cramers_v(bins(f)[0], bins(g)[0]) >= ENTANGLED_V:
                 related[f.name]["entangled_with"].append(g.name)
                 related[g.name]["entangled_with"].append(f.name)
     return [
@@ -323,11 +351,9 @@ def held_fields(candidates, n_runs):
     """
     out = {f.name for f in candidates if f.kind == "levels" and f.n_levels > MAX_MODEL_LEVELS}
     for f in sorted(candidates, key=lambda f: -f.n_levels):
-        if f.kind == "numeric" or f.name in out:
+        if f.name in out:
             continue
-        fixed = [
-            g for g in candidates if g is not f and f.n_levels > g.n_levels and determines(f.codes, g.codes)
-        ]
+        fixed = [g for g in candidates if g is not f and fixes(f, g)]
         if n_runs / f.n_levels >= MIN_RUNS_PER_LEVEL:
             out.update(g.name for g in fixed)
         elif fixed:
@@ -335,7 +361,7 @@ def held_fields(candidates, n_runs):
     return [f for f in candidates if f.name not in out]
 
 
-def axes(fields, effects, rows="", columns=""):
+def axes(fields, effects, n_runs, rows="", columns=""):
     """Choose the two fields whose levels a page compares.
 
     Parameters
@@ -343,6 +369,7 @@ def axes(fields, effects, rows="", columns=""):
     fields : list of Field
     effects : DataFrame
         Factors by size of effect, as `effects.main_effects` returns them.
+    n_runs : int
     rows, columns : str
         Names asked for; an empty one is chosen: the factor of largest effect among those that
         clear chance, else among all; then the next that neither fixes it nor is fixed by it.
@@ -367,9 +394,8 @@ def axes(fields, effects, rows="", columns=""):
     ranked = [by_name[name] for name in ordered if by_name[name].is_factor]
     # Runs that each have a name only can still be told apart by it.
     ranked = ranked or [f for f in fields if f.kind == "identifier" and f.n_levels <= 24]
-    first = by_name.get(rows) or next(iter(ranked), None)
+    first = by_name[rows] if rows else next(iter(ranked), None)
     if first is None:
-        n_runs = len(fields[0].codes) if fields else int(effects.attrs.get("n_runs", 0))
         return all_runs(n_runs), None
     if columns:
         return first, by_name[columns]

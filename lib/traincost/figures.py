@@ -21,6 +21,7 @@ from traincost.svg import INK, MUTED, PAGE, REST, SERIES
 
 WIDTH = 7.2  # inches of 72 units: what a column of the page holds
 MAX_LABEL = 34  # characters of a level or section on an axis
+MAX_COLUMNS = 12  # levels across a heatmap
 MAX_ROWS = 24  # levels in one figure; the page says how many there are
 MANY_RUNS = 300  # from which a level's runs are drawn as a violin instead of points
 
@@ -65,6 +66,11 @@ def clipped(text, limit=MAX_LABEL):
     return f"{text[:head]}…{text[-(limit - head - 1) :]}"
 
 
+def _cut(n, limit=MAX_ROWS):
+    """Return a legend entry that says how many levels are not drawn, where some are not."""
+    return [(None, f"the first {limit} of {n} levels")] if n > limit else []
+
+
 def _label_rows(axes, labels):
     axes.set_yticks(range(len(labels)), [clipped(label) for label in labels])
     axes.set_ylim(len(labels) - 0.5, -0.5)
@@ -104,7 +110,8 @@ def effect_bars(effects):
 @_drawn
 def level_heatmap(table, unit):
     """Mean runtime by two factors; `table` is levels x levels in seconds, NaN where empty."""
-    table = table.iloc[:MAX_ROWS, :12]
+    n_rows, n_columns = table.shape
+    table = table.iloc[:MAX_ROWS, :MAX_COLUMNS]
     figure, axes = _axes(0.9 + 0.36 * len(table))
     sns.heatmap(
         table / unit.seconds,
@@ -127,7 +134,7 @@ def level_heatmap(table, unit):
     axes.set_xlabel(clipped(table.columns.name))
     axes.set_ylabel(clipped(table.index.name))
     legend = [("hatch", "no run")] if table.isna().to_numpy().any() else []
-    return figure, legend
+    return figure, legend + _cut(n_rows) + _cut(n_columns, MAX_COLUMNS)
 
 
 @_drawn
@@ -166,7 +173,7 @@ def runtime_by_level(runtimes, table, name, unit):
         ("tick", "mean of the level"),
         (svg.THEME[SERIES[1]], "mean (solid) and median (dashed) of all runs"),
     ]
-    return figure, legend
+    return figure, legend + _cut(len(table))
 
 
 @_drawn
@@ -201,7 +208,8 @@ def _occurrences(timing, name):
     axes.set_ylabel(clipped(name))
     axes.set_xlabel("seconds per occurrence (log scale)")
     axes.grid(axis="both")
-    return figure, [((markers[i], svg.colour(i)), s) for i, s in enumerate(sections)]
+    legend = [((markers[i], svg.colour(i)), s) for i, s in enumerate(sections)]
+    return figure, legend + _cut(timing["level"].nunique())
 
 
 def _plain_log_axis(axes, values):
@@ -217,7 +225,9 @@ def _plain_log_axis(axes, values):
 @_drawn
 def runtime_composition(composition):
     """Share of each part of a run, by level and overall; the rest is the grey end."""
-    rows = composition.head(MAX_ROWS) if len(composition) > MAX_ROWS + 1 else composition
+    rows = composition
+    if len(rows) > MAX_ROWS + 1:  # the last is of all runs
+        rows = pd.concat([rows.head(MAX_ROWS), rows.tail(1)])
     parts = [name for name in composition.columns if name not in ("n_runs", UNATTRIBUTED)]
     figure, axes = _axes(0.75 + 0.36 * len(rows))
     places = np.arange(len(rows))
@@ -243,7 +253,8 @@ def runtime_composition(composition):
     axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: percent(value, 0)))
     axes.set_xlabel("mean share of runtime")
     legend = [(svg.colour(i), part) for i, part in enumerate(parts)]
-    return figure, [*legend, (svg.colour(None), UNATTRIBUTED)]
+    legend.append((svg.colour(None), UNATTRIBUTED))
+    return figure, [*legend, *_cut(len(composition) - 1)]
 
 
 @_drawn

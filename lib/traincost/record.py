@@ -2,8 +2,9 @@
 
 Contract: standard library only, imported in milliseconds, safe to leave in a training
 script. Whatever happens to the process, the record on disk is whole: it is written to a
-temporary file and renamed, at the start, at most every ``write_every_s`` seconds, and at
-the end. The layout of the record is described in the README, "The run record".
+temporary file and renamed, at the start, every ``write_every_s`` seconds, and at the end; by
+a thread of its own, so that a long section that has not ended is in it too. The layout of the
+record is described in the README, "The run record".
 """
 
 import functools
@@ -15,9 +16,12 @@ import time
 import warnings
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import get_ident
 
 FORMAT = "traincost/run/1"
 RECORD_NAME = "run.json"
+# Of a function's code: generator, coroutine, asynchronous generator (inspect's CO_ flags).
+_SUSPENDED = 0x20 | 0x80 | 0x200
 MAX_DEPTH = 50  # of nested config values; a deeper one is almost surely a cycle
 
 
@@ -40,9 +44,10 @@ class Recorder:
         Called before each clock reading, for example ``torch.cuda.synchronize``.
     meter : traincost.cost.Meter, optional
         Started and stopped with the run; its columns join ``cost``. Set ``run.model`` to the
-        scored model to have its parameters counted.
+        scored model to have its parameters counted. A resumed run adds to the runtime that its
+        record has, and keeps the larger memory peak.
     write_every_s : float
-        Shortest time between two writes while sections open and close.
+        Time between two writes while the run goes.
 
     Attributes
     ----------
@@ -91,13 +96,13 @@ class Recorder:
         self._started = None
         self._runtime_s = None
         self._earlier_s = 0.0
-        self._earlier_sections = {}
+        self._earlier_sections, self._earlier_cost = {}, {}
         self._roots = []
         self._local = threading.local()
         self._lock = threading.Lock()
-        self._pid = os.getpid()
-        self._due = math.inf
-        self._warned = False
+        self._pid = None
+        self._ended = threading.Event()
+        self._warned = set()
         _plain(self.config)  # a config that cannot be written fails here, not hours later
         self._continue(_existing_record(self.path), resume)
 
@@ -114,9 +119,13 @@ class Recorder:
         self.run_id = earlier.get("run_id", self.run_id)
         self._started_at = earlier.get("started_at")
         self._earlier_s = float(earlier.get("runtime_s") or 0.0)
-        self._earlier_sections = dict(earlier.get("sections") or {})
         for name in ("cost", "scores", "compute"):
             getattr(self, name).update(earlier.get(name) or {})
+        self._earlier_cost = dict(self.cost)
+        for path, entry in (earlier.get("sections") or {}).items():
+            if isinstance(entry, dict) and isinstance(entry.get("seconds"), int | float):
+                kept = {"seconds": float(entry["seconds"]), "count": int(entry.get("count") or 0)}
+                self._earlier_sections[path] = kept
 
     # -- the run ---------------------------------------------------------------------------
 
@@ -124,34 +133,53 @@ class Recorder:
         if self._started is not None:
             raise RuntimeError(f"the recorder of {self.run_id!r} has been started already")
         self.directory.mkdir(parents=True, exist_ok=True)
+        self._pid = os.getpid()
         self._started_at = self._started_at or datetime.now(UTC).isoformat(timespec="seconds")
         if self.meter is not None:
             self.meter.start()
         self._started = self._clock()
         self._write()  # a directory that cannot be written is known before the training starts
-        self._due = self._started + self._write_every_s
+        threading.Thread(target=self._write_while_running, daemon=True, name="traincost").start()
         return self
 
     def __exit__(self, kind, value, traceback):
         if os.getpid() != self._pid:
             return False  # a forked child unwinding: the record is its parent's
-        self._runtime_s = self._clock() - self._started
         finished = kind is None or (kind is SystemExit and value.code in (None, 0))
         self._status = "completed" if finished else "failed"
         self._error = None if finished else {"type": kind.__name__}
-        try:
-            if self.meter is not None:
-                self.meter.stop()
-                self.cost.update(self.meter.columns(self.model))
-            with self._lock:
-                self._write()
-        except Exception as problem:
-            if finished:
-                raise
+        problems = []
+        for step in (self._stop_clock, self._read_meter, self._write_last):
+            try:
+                step()
+            except Exception as problem:  # whatever it is, the record must still be written
+                problems.append(problem)
+        if problems and finished:
+            raise problems[0]
+        for problem in problems:
             # The training's own exception is what the user must see.
             warnings.warn(f"the record {self.path} could not be completed: {problem}", stacklevel=2)
-        self._local = threading.local()  # a section entered from now on is refused
         return False
+
+    def _stop_clock(self):
+        self._runtime_s = time.perf_counter() - self._started
+        self._runtime_s = self._clock() - self._started  # may raise: a device that failed
+
+    def _read_meter(self):
+        if self.meter is None:
+            return
+        self.meter.stop()
+        columns = self.meter.columns(self.model)
+        for name, combine in _RESUMED.items():
+            if name in columns and isinstance(self._earlier_cost.get(name), int | float):
+                columns[name] = combine(self._earlier_cost[name], columns[name])
+        self.cost.update(columns)
+
+    def _write_last(self):
+        self._ended.set()
+        self._local = threading.local()  # a section entered from now on is refused
+        with self._lock:
+            self._write()
 
     # -- sections --------------------------------------------------------------------------
 
@@ -194,7 +222,7 @@ class Recorder:
     def _new_thread(self):
         if self._runtime_s is not None:
             raise RuntimeError(f"the run {self.run_id!r} has ended; its sections are closed")
-        thread = self._local.thread = _Thread()
+        thread = self._local.thread = _Thread(threading.get_ident())
         thread.node = _Section(self, thread, "", None)
         self._roots.append(thread.node)
         return thread
@@ -203,7 +231,9 @@ class Recorder:
 
     def record(self):
         """Return the record as it stands, open sections with their time so far."""
-        now = self._clock()
+        now = time.perf_counter()  # without waiting for a device: this is no measurement's end
+        if self._runtime_s is not None:
+            now = self._started + self._runtime_s
         runtime_s = now - self._started if self._runtime_s is None else self._runtime_s
         sections = {path: dict(entry) for path, entry in self._earlier_sections.items()}
         for root in list(self._roots):
@@ -214,10 +244,10 @@ class Recorder:
             "status": self._status,
             "started_at": self._started_at,
             "runtime_s": self._earlier_s + runtime_s,
-            "config": _plain(self.config),
+            "config": _plain(dict(self.config)),
             "sections": sections,
-            "cost": _plain(self.cost, null_non_finite=True),
-            "scores": _plain(self.scores, null_non_finite=True),
+            "cost": _plain(dict(self.cost), null_non_finite=True),
+            "scores": _plain(dict(self.scores), null_non_finite=True),
         }
         if self.compute:
             record["compute"] = _plain(self.compute, null_non_finite=True)
@@ -226,8 +256,6 @@ class Recorder:
         return record
 
     def _write(self):
-        if os.getpid() != self._pid:
-            return
         temporary = self.directory / f".{RECORD_NAME}.{self._pid}.tmp"
         try:
             temporary.write_text(
@@ -240,25 +268,38 @@ class Recorder:
             temporary.unlink(missing_ok=True)
             raise
 
-    def _write_while_running(self, now):
-        if not self._lock.acquire(blocking=False):
-            return  # another thread is writing
-        try:
-            self._due = now + self._write_every_s
-            self._write()
-        except (OSError, RecursionError, TypeError, ValueError) as problem:
-            # A full disk must not end the training: say so once, try again at the next turn.
-            if not self._warned:
-                self._warned = True
-                warnings.warn(f"{self.path} could not be written: {problem}", stacklevel=3)
-        finally:
-            self._lock.release()
+    def _write_while_running(self):
+        while not self._ended.wait(self._write_every_s):
+            try:
+                with self._lock:
+                    if not self._ended.is_set():
+                        self._write()
+            except (OSError, RecursionError, RuntimeError, TypeError, ValueError) as problem:
+                # A full disk must not end the training, nor a value that changes while it is
+                # written: say so, try again at the next turn.
+                self._warn_once("write", f"{self.path} could not be written: {problem}")
+
+    def _warn_once(self, about, message):
+        if about not in self._warned:
+            self._warned.add(about)
+            warnings.warn(message, stacklevel=4)
+
+
+# How a resumed run's costs join those in its record.
+_RESUMED = {
+    "cost_runtime_s": lambda earlier, now: earlier + now,
+    "cost_runtime_per_run_s": lambda earlier, now: earlier + now,
+    "cost_memory_mib": max,
+}
 
 
 class _Thread:
     """The section that a thread is in."""
 
-    __slots__ = ("node",)
+    __slots__ = ("ident", "node")
+
+    def __init__(self, ident):
+        self.ident = ident
 
 
 class _Section:
@@ -287,23 +328,44 @@ class _Section:
         return child
 
     def __enter__(self):
-        if self.thread.node is not self.parent:
+        thread = self.thread
+        if thread.node is not self.parent or thread.ident != get_ident():
             raise RuntimeError(
                 f"section {self.name!r} belongs to the section and thread it was made in; "
                 "call section() where you enter it"
             )
-        self.thread.node = self
+        thread.node = self
         self.started = self.clock()
         return self
 
     def __exit__(self, kind, value, traceback):
-        now = self.clock()
-        started, self.started = self.started, None
+        try:
+            now = self.clock()
+        except Exception:
+            now = time.perf_counter()
+            if kind is None:  # else the training's own exception is what the user must see
+                raise
+        finally:
+            started, self.started = self.started, None
+            if self.thread.node is self:
+                self.thread.node = self.parent
+            else:
+                self._left_out_of_order()
         self.seconds += now - started
         self.count += 1
-        self.thread.node = self.parent
-        if now >= self.recorder._due:
-            self.recorder._write_while_running(now)
+
+    def _left_out_of_order(self):
+        """Return to the parent if this section is still open above, and warn."""
+        node = self.thread.node
+        while node is not None and node is not self:
+            node = node.parent
+        if node is self:
+            self.thread.node = self.parent
+        self.recorder._warn_once(
+            "order",
+            f"section {self.name!r} was left out of order: asyncio tasks, or a generator that yields "
+            "inside a section, have mixed the nesting; use a thread each, or open sections between yields",
+        )
 
     def __call__(self, function):
         return _timed(self.recorder, self.name, function)
@@ -350,6 +412,12 @@ class _Deferred:
 
 
 def _timed(recorder, name, function):
+    if getattr(getattr(function, "__code__", None), "co_flags", 0) & _SUSPENDED:
+        raise TypeError(
+            f"section {name!r} cannot decorate a generator or coroutine function, whose call returns "
+            "at once; open the section inside it"
+        )
+
     @functools.wraps(function)
     def timed(*args, **kwargs):
         with recorder.section(name):

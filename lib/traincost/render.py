@@ -43,6 +43,11 @@ def _visible(character):
     return character
 
 
+def clipped(value, limit=2_000):
+    """Escape a text of ours that names from runs may have made very long."""
+    return text(value if len(value) <= limit else f"{value[: limit - 1]}…")
+
+
 def shown(value):
     """Escape text from a run, cut where it is very long."""
     value = str(value)
@@ -143,7 +148,7 @@ def _breakable(escaped):
 def figure(name, drawing, caption):
     """Write a figure: the drawing in a box that scrolls on small screens, legend, caption."""
     plain = caption.plain()
-    described = svg.described(drawing.svg, f"figure-{name}", plain, f"Figure: {plain}")
+    described = svg.described(drawing.svg, f"figure-{name}", clipped(plain), clipped(f"Figure: {plain}"))
     legend = "".join(f"<li>{_mark(mark)}<var>{shown(label)}</var></li>" for mark, label in drawing.legend)
     legend = f'<ul class="legend">{legend}</ul>' if legend else ""
     return (
@@ -161,6 +166,8 @@ def _mark(mark):
     }.get(mark)
     if isinstance(mark, tuple):
         shape = f'<path d="{MARKERS[mark[0]]}" fill="{text(mark[1])}"/>'
+    if mark is None:
+        return ""
     shape = shape or f'<rect width="12" height="12" rx="2" fill="{text(mark)}"/>'
     return f'<svg class="key" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">{shape}</svg>'
 

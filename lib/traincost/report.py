@@ -165,11 +165,15 @@ class Report:
 
 def _figure_data(block):
     """Return what a figure shows, as the JSON has it: its caption and its (first) rows."""
-    frame = block.frame
-    if frame.index.name is not None:
-        frame = frame.rename_axis(columns=None).reset_index()
-    rows = render.jsonable(frame.head(MAX_FIGURE_ROWS).to_dict("records"))
-    return {"caption": block.caption.plain(), "n_rows": len(frame), "rows": rows}
+    frame = block.frame.head(MAX_FIGURE_ROWS)
+    rows = frame.to_dict("records")
+    if frame.index.name is not None:  # levels by parts: kept apart, whatever they are called
+        rows = [{"level": level, "values": row} for level, row in zip(frame.index, rows, strict=True)]
+    return {
+        "caption": block.caption.plain(),
+        "n_rows": len(block.frame),
+        "rows": render.jsonable(rows),
+    }
 
 
 @dataclass(frozen=True, eq=False)

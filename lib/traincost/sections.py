@@ -20,6 +20,8 @@ REST = "{}, inside but untimed"
 OTHER = "other sections"
 SPLIT_ABOVE = 0.5  # a part of a composition with a larger mean share is shown by its children
 MAX_PARTS = 8  # of a composition, before the smallest are put together
+# Words with a meaning of their own here; a section of that name is shown with a word behind.
+RESERVED = (UNATTRIBUTED, OTHER, "n_runs", "level", "all knobs together")
 TOLERANCE = 1e-3  # relative: what profilers round their seconds to
 
 
@@ -33,6 +35,8 @@ class Timing:
         Sections, parents before their children.
     parent : list of int
         Index of the nearest recorded ancestor, -1 for none.
+    below : list of list of int
+        Indices of the sections whose nearest recorded ancestor each is.
     seconds, counts : ndarray, (runs, sections)
         As recorded; NaN where a run lacks the section, or its count.
     whole : ndarray, (runs, sections)
@@ -42,6 +46,7 @@ class Timing:
 
     paths: list
     parent: list
+    below: list
     seconds: np.ndarray
     counts: np.ndarray
     whole: np.ndarray
@@ -54,7 +59,7 @@ class Timing:
 
     def children(self, i):
         """Indices of the sections whose nearest recorded ancestor is `i`."""
-        return [j for j, parent in enumerate(self.parent) if parent == i]
+        return self.below[i]
 
     def rest(self, i):
         """Seconds of section `i` that none of its children covers, per run."""
@@ -74,6 +79,7 @@ def timing(collection):
     runtime_s = collection.runs["runtime_s"].to_numpy(dtype=float)
     frame = collection.sections
     codes, paths = pd.factorize(frame["section"])
+    paths = [f"{path} (section)" if path in RESERVED or path.endswith(REST[2:]) else path for path in paths]
     order = sorted(range(len(paths)), key=lambda i: paths[i].split("/"))
     place = np.empty(len(paths), dtype=np.int64)
     place[order] = np.arange(len(paths))
@@ -84,7 +90,11 @@ def timing(collection):
     seconds[at] = frame["seconds"]
     counts[at] = frame["count"]
     parent = _parents(paths)
-    return Timing(paths, parent, seconds, counts, _filled(seconds, parent), runtime_s)
+    below = [[] for _ in paths]
+    for i, above in enumerate(parent):
+        if above >= 0:
+            below[above].append(i)
+    return Timing(paths, parent, below, seconds, counts, _filled(seconds, below), runtime_s)
 
 
 def _parents(paths):
@@ -98,20 +108,21 @@ def _parents(paths):
     return parents
 
 
-def _filled(seconds, parent):
+def _filled(seconds, below):
     whole = np.nan_to_num(seconds)
     present = ~np.isnan(seconds)
-    for i in reversed(range(len(parent))):  # children come after their parents
-        children = [j for j, above in enumerate(parent) if above == i]
-        if children:
-            lacking = ~present[:, i] & present[:, children].any(axis=1)
-            whole[lacking, i] = whole[lacking][:, children].sum(axis=1)
+    for i in reversed(range(len(below))):  # children come after their parents
+        if below[i]:
+            lacking = ~present[:, i] & present[:, below[i]].any(axis=1)
+            whole[lacking, i] = whole[lacking][:, below[i]].sum(axis=1)
             present[lacking, i] = True
     return whole
 
 
 def shares(collection):
     """Return the share of each section, and of the unattributed rest.
+
+    A run that has a section without its recorded parent counts it for the parent too.
 
     Returns
     -------
@@ -126,7 +137,7 @@ def shares(collection):
         ``overlapping`` (its children, or it and its siblings, exceed what encloses them).
     """
     t = timing(collection)
-    seconds = np.column_stack([np.nan_to_num(t.seconds), t.unattributed()])
+    seconds = np.column_stack([t.whole, t.unattributed()])
     share = seconds / t.runtime_s[:, None]
     n_present = [*(~np.isnan(t.seconds)).sum(axis=0), len(t.runtime_s)]
     table = pd.DataFrame(

@@ -105,6 +105,7 @@ def bounds(collection, knobs=None, cadence_section=None, codes=None, seed=0):
     DataFrame
         A row per knob, the largest bound first, the joint bound last: ``knob``, ``change``,
         ``kind``, ``sections`` (matched, as text), ``governed_share`` (mean share of them);
+        all figures are of the runs whose counts allow a bound:
         ``bound`` (mean share of runtime saved), ``low``, ``high`` (resampling range: 2.5 and
         97.5 % quantiles over resampled runs), ``level_low``, ``level_high``;
         ``pooled_bound``, ``saved_s``, ``speed_up`` = 1 / (1 - pooled bound);
@@ -119,6 +120,7 @@ def bounds(collection, knobs=None, cadence_section=None, codes=None, seed=0):
             f"`cadence_section` must be a section of the runs, got {cadence_section!r}; "
             f"there are: {', '.join(t.paths[:20]) or 'none'}"
         )
+    _refuse_duplicates(knobs)
     matched = {knob.name: _matched(knob, t.paths) for knob in knobs}
     fractions = {knob.name: _fractions(knob, matched[knob.name], t, cadence_section) for knob in knobs}
     drawn = _resamples(len(t.runtime_s), np.random.default_rng(seed))
@@ -157,9 +159,16 @@ _COLUMNS = (
 )
 
 
+def _refuse_duplicates(knobs):
+    names = [knob.name for knob in knobs]
+    for name in names:
+        if names.count(name) > 1 or name == JOINT:
+            raise ParameterError(f"`knobs` must have names of their own; {name!r} is taken")
+
+
 def _row(knob, matched, fractions, t, drawn, codes):
     known, saved_s = _saved(fractions, t)
-    has = ~np.isnan(t.seconds[:, matched]).all(axis=1) if matched.any() else np.zeros(len(known), bool)
+    has = (t.whole[:, matched] > 0).any(axis=1)
     if not known.all() and not (known & has).any():
         known[:] = False  # runs without the section say nothing of those with it
     known &= matched.any()
@@ -176,7 +185,7 @@ def _row(knob, matched, fractions, t, drawn, codes):
         knob.change,
         knob.kind,
         ", ".join(path for path, matches in zip(t.paths, matched, strict=True) if matches),
-        (governed_s / t.runtime_s).mean() if matched.any() else np.nan,
+        (governed_s / t.runtime_s)[known].mean() if known.any() else np.nan,
         bound,
         low,
         high,
@@ -212,7 +221,7 @@ def _fractions(knob, matched, t, cadence_section):
 
     NaN where a cadence knob governs a section whose count is not known.
     """
-    governed = matched[None, :] & ~np.isnan(t.seconds)
+    governed = matched[None, :] & (t.whole > 0)
     if knob.kind == "share":
         return governed.astype(float)
     counts = t.counts

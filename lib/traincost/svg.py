@@ -111,12 +111,12 @@ def _box(figure):
 
 
 def described(svg, name, title, description):
-    """Give an inline SVG its accessible title and description."""
+    """Give an inline SVG its accessible title and description, both escaped already."""
     head = (
         f'<svg aria-labelledby="{name}-title {name}-desc"'
         f"{svg.removeprefix('<svg').split('>', 1)[0]}>"
-        f'<title id="{name}-title">{escape(title)}</title>'
-        f'<desc id="{name}-desc">{escape(description)}</desc>'
+        f'<title id="{name}-title">{title}</title>'
+        f'<desc id="{name}-desc">{description}</desc>'
     )
     return head + svg.split(">", 1)[1]
 

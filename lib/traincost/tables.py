@@ -193,15 +193,17 @@ def _seconds(value):
 def occurrences(timing, name, n_runs):
     """Seconds per occurrence, sections by levels."""
     wide = timing.pivot(index="section", columns="level", values="per_occurrence_s")
-    wide = wide.reindex(
-        index=list(dict.fromkeys(timing["section"])), columns=list(dict.fromkeys(timing["level"]))
-    )
-    wide.columns.name = None
-    headings = [Heading(level, level, significant) for level in wide.columns]
+    levels = list(dict.fromkeys(timing["level"]))
+    wide = wide.reindex(index=list(dict.fromkeys(timing["section"])), columns=levels)
+    # A level may be called like the column of the sections.
+    wide.columns = [f"level.{level}" for level in levels]
     return Table(
         "occurrences",
         say("Seconds per occurrence of each section, mean over runs, by {f}.", f=Name(name)),
-        (Heading("section", "section"), *headings),
+        (
+            Heading("section", "section"),
+            *(Heading(f"level.{level}", level, significant) for level in levels),
+        ),
         wide.reset_index(),
         n_runs,
     )

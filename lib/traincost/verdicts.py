@@ -110,8 +110,8 @@ def _tests(designs):
             for other, x in designs
             if other is not field
             and other.n_levels <= _fields.MAX_MODEL_LEVELS
-            and not (other.kind == "levels" and _fields.determines(other.codes, field.codes))
-            and not (field.kind == "levels" and _fields.determines(field.codes, other.codes))
+            and not _fields.fixes(other, field)
+            and not _fields.fixes(field, other)
         ]
         if not others:
             continue

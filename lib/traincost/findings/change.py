@@ -2,9 +2,11 @@
 
 import numpy as np
 
-from traincost.findings.numbers import share
+from traincost.findings.numbers import key, number_of, share
 from traincost.prose import Name, Number, join, say
 from traincost.speedups import JOINT
+
+OVERLAP = 1e-6  # relative: bounds that add up to more than their union overlap
 
 
 def speedups(bounds, unit):
@@ -25,19 +27,27 @@ def _knob(row, unit):
         return join([what, say("no section of these runs matches it.")], "")
     if not row.n_known:
         return join([what, say("unknown, since no run counted how often it happens.")], "")
-    key = f"knobs.{row.knob}"
+    base = ("knobs", row.knob)
+    partly = row.n_known < row.n_runs
+    known = say(
+        "Known in {n} of {of} runs only. ",
+        n=number_of(key(*base, "n_known"), row.n_known),
+        of=number_of(key(*base, "n_runs"), row.n_runs),
+    )
     return join(
         [
             what,
             say(
-                "{tier}. It governs {governed} of the runtime and saves at most {bound} of a run on average; "
-                "over all runs together {t} ({pooled}), a speed-up of up to {speed}.",
+                "{tier}. {known}It governs {governed} of the runtime and saves at most {bound} of a run on "
+                "average; over {which} runs together {t} ({pooled}), a speed-up of up to {speed}.",
                 tier=row.tier,
-                governed=share(f"{key}.governed_share", row.governed_share),
-                bound=share(f"{key}.bound", row.bound),
-                t=Number(f"{key}.saved_s", row.saved_s, unit.text(row.saved_s)),
-                pooled=share(f"{key}.pooled_bound", row.pooled_bound),
-                speed=Number(f"{key}.speed_up", row.speed_up, f"{row.speed_up:.2f} ×"),
+                known=known if partly else "",
+                which="these" if partly else "all",
+                governed=share(key(*base, "governed_share"), row.governed_share),
+                bound=share(key(*base, "bound"), row.bound),
+                t=Number(key(*base, "saved_s"), row.saved_s, unit.text(row.saved_s)),
+                pooled=share(key(*base, "pooled_bound"), row.pooled_bound),
+                speed=Number(key(*base, "speed_up"), row.speed_up, f"{row.speed_up:.2f} ×"),
             ),
         ],
         "",
@@ -45,20 +55,24 @@ def _knob(row, unit):
 
 
 def joint_bound(bounds):
-    """What all knobs together can save, which is not their sum."""
+    """What all knobs together can save, which is not their sum where they overlap."""
     joint = bounds[bounds["kind"] == "joint"]
-    if not len(joint):
+    single = bounds[bounds["kind"] != "joint"]
+    if not len(joint) or not (single["sections"] != "").any():
         return []
     row = joint.iloc[0]
     if np.isnan(row["bound"]):
         return [say("What all of them save together is unknown, since some counts are.")]
+    overlap = single["bound"].sum() > row["bound"] * (1 + OVERLAP)
     return [
         say(
-            "The knobs overlap, so their bounds do not add up: all together they save at most {x} "
-            "(resampling range {low} to {high}).",
-            x=share(f"knobs.{JOINT}.bound", row["bound"]),
-            low=share(f"knobs.{JOINT}.low", row["low"]),
-            high=share(f"knobs.{JOINT}.high", row["high"]),
+            "{lead} they save at most {x} (resampling range {low} to {high}).",
+            lead="The knobs overlap, so their bounds do not add up: all together"
+            if overlap
+            else "All together",
+            x=share(key("knobs", JOINT, "bound"), row["bound"]),
+            low=share(key("knobs", JOINT, "low"), row["low"]),
+            high=share(key("knobs", JOINT, "high"), row["high"]),
         )
     ]
 
@@ -88,7 +102,7 @@ def caption_knobs(bounds):
     return say(
         "The most each knob can save: {k} leads with {x} (resampling range {low} to {high}).",
         k=Name(top["knob"]),
-        x=share(f"knobs.{top['knob']}.bound", top["bound"]),
-        low=share(f"knobs.{top['knob']}.low", top["low"]),
-        high=share(f"knobs.{top['knob']}.high", top["high"]),
+        x=share(key("knobs", top["knob"], "bound"), top["bound"]),
+        low=share(key("knobs", top["knob"], "low"), top["low"]),
+        high=share(key("knobs", top["knob"], "high"), top["high"]),
     )

@@ -4,7 +4,7 @@ import numpy as np
 
 from traincost import verdicts
 from traincost.columns import probability
-from traincost.findings.numbers import N_LISTED, N_NAMED, eta, names, number_of
+from traincost.findings.numbers import N_LISTED, N_NAMED, eta, key, names, number_of
 from traincost.prose import Name, Number, join, say
 
 
@@ -47,7 +47,9 @@ def _factor(row):
     return say(
         "{names}{more}",
         names=Name(" = ".join(merged)),
-        more=say(" and {n} more alike", n=number_of(f"effects.{row.factor}.n_alike", more)) if more else "",
+        more=say(" and {n} more alike", n=number_of(key("effects", row.factor, "n_alike"), more))
+        if more
+        else "",
     )
 
 
@@ -55,8 +57,8 @@ def _with_eta(row):
     return say(
         "{factor} (η² {eta}, where an unrelated factor reaches {chance} on average)",
         factor=_factor(row),
-        eta=eta(f"effects.{row.factor}.eta_squared", row.eta_squared),
-        chance=eta(f"effects.{row.factor}.chance", row.chance),
+        eta=eta(key("effects", row.factor, "eta_squared"), row.eta_squared),
+        chance=eta(key("effects", row.factor, "chance"), row.chance),
     )
 
 
@@ -87,7 +89,7 @@ def _held(rows):
                 "With the others held ({held}), {factor} matters (family-wise p {p}).",
                 held=_first(row.held),
                 factor=_with_eta(row),
-                p=_p(f"effects.{row.factor}.p_held", row.p_held),
+                p=_p(key("effects", row.factor, "p_held"), row.p_held),
             )
         ]
     return [
@@ -97,8 +99,8 @@ def _held(rows):
                 say(
                     "{factor} (η² {eta}, family-wise p {p})",
                     factor=_factor(row),
-                    eta=eta(f"effects.{row.factor}.eta_squared", row.eta_squared),
-                    p=_p(f"effects.{row.factor}.p_held", row.p_held),
+                    eta=eta(key("effects", row.factor, "eta_squared"), row.eta_squared),
+                    p=_p(key("effects", row.factor, "p_held"), row.p_held),
                 )
                 for row in rows.itertuples()
             ],
@@ -122,8 +124,8 @@ def _chance(rows):
         say(
             "{f} (η² {eta}, chance {chance})",
             f=_factor(row),
-            eta=eta(f"effects.{row.factor}.eta_squared", row.eta_squared),
-            chance=eta(f"effects.{row.factor}.chance", row.chance),
+            eta=eta(key("effects", row.factor, "eta_squared"), row.eta_squared),
+            chance=eta(key("effects", row.factor, "chance"), row.chance),
         )
         for row in rows.head(N_LISTED).itertuples()
     ]
@@ -173,7 +175,7 @@ def _relations(tested):
                 "Runtime {way} with {f} (Spearman ρ {rho}).",
                 way="rises" if row.direction > 0 else "falls",
                 f=Name(row.factor),
-                rho=eta(f"effects.{row.factor}.direction", row.direction),
+                rho=eta(key("effects", row.factor, "direction"), row.direction),
             )
         )
     return said
@@ -181,7 +183,7 @@ def _relations(tested):
 
 def _replicates(effects):
     rows = effects[effects["kind"] == "replicate"]
-    if not len(rows):
+    if not len(rows) or effects["n_configurations"].iloc[0] == effects["n_runs"].iloc[0]:
         return []
     first = effects.iloc[0]
     return [
@@ -190,7 +192,7 @@ def _replicates(effects):
             "since its repetitions are not independent evidence.",
             n=number_of("effects.n_configurations", first["n_configurations"]),
             f=names(rows["factor"]),
-            eta=[eta(f"effects.{r.factor}.eta_squared", r.eta_squared) for r in rows.itertuples()],
+            eta=[eta(key("effects", r.factor, "eta_squared"), r.eta_squared) for r in rows.itertuples()],
         )
     ]
 
@@ -239,7 +241,7 @@ def caption_effects(effects):
     lead = say(
         "{f} goes with the largest share of the variance of runtime, η² {eta}",
         f=Name(top["factor"]),
-        eta=eta(f"effects.{top['factor']}.eta_squared", top["eta_squared"]),
+        eta=eta(key("effects", top["factor"], "eta_squared"), top["eta_squared"]),
     )
     if not below:
         return join([lead, say(".")], "")
@@ -294,8 +296,8 @@ def caption_levels(runtimes, levels, name, unit):
     return say(
         "Runtime by {f}: from {low} on average at {a} to {high} at {b}.",
         f=Name(name),
-        low=Number(f"level.{name}.{fast.level}.mean_s", fast.mean_s, unit.text(fast.mean_s)),
+        low=Number(key("level", name, fast.level, "mean_s"), fast.mean_s, unit.text(fast.mean_s)),
         a=Name(fast.level),
-        high=Number(f"level.{name}.{slow.level}.mean_s", slow.mean_s, unit.text(slow.mean_s)),
+        high=Number(key("level", name, slow.level, "mean_s"), slow.mean_s, unit.text(slow.mean_s)),
         b=Name(slow.level),
     )

@@ -1,5 +1,7 @@
 """How the numbers of the findings are named and printed in prose."""
 
+import hashlib
+
 from traincost.columns import count, percent
 from traincost.prose import Name, Number
 
@@ -7,6 +9,21 @@ LEAST_SHARE = 0.00005  # of the runtime: what a sentence about sections still na
 LARGE_REST = 0.2  # of the runtime: an unattributed part that a reader must be warned of
 N_LISTED = 5  # factors listed where nothing is said of each
 N_NAMED = 3  # levels, sections or factors that a sentence names
+
+
+MAX_KEY_PART = 120  # characters of a name in a key; a longer one is cut, and told apart by a hash
+
+
+def key(*parts):
+    """Return the key of a number: parts joined by dots, dots in a name from a run escaped."""
+    return ".".join(_key_part(str(part)) for part in parts)
+
+
+def _key_part(part):
+    if len(part) > MAX_KEY_PART:
+        digest = hashlib.blake2b(part.encode("utf-8", "replace"), digest_size=8).hexdigest()
+        part = f"{part[:MAX_KEY_PART]}…{digest}"
+    return part.replace("\\", "\\\\").replace(".", "\\.")
 
 
 def share(key, value):

@@ -1,6 +1,6 @@
 """What was run: counts, runtimes, shared settings, and what was left out."""
 
-from traincost.findings.numbers import N_NAMED, number_of
+from traincost.findings.numbers import N_NAMED, key, number_of
 from traincost.prose import Name, Number, When, say
 from traincost.verdicts import CHANCE
 
@@ -57,7 +57,7 @@ def extreme_levels(levels, name, unit):
             say(
                 "{level} {t}",
                 level=Name(row.level),
-                t=Number(f"level.{name}.{row.level}.mean_s", row.mean_s, unit.text(row.mean_s)),
+                t=Number(key("level", name, row.level, "mean_s"), row.mean_s, unit.text(row.mean_s)),
             )
             for row in rows.itertuples()
         ]
@@ -75,7 +75,7 @@ def slowest_level(levels, field, unit, effects):
     if len(levels) < 2:
         return []
     row, verdict = levels.iloc[0], effects.set_index("factor")["verdict"].get(field.name, "")
-    number = Number(f"level.{field.name}.{row.level}.mean_s", row.mean_s, unit.text(row.mean_s))
+    number = Number(key("level", field.name, row.level, "mean_s"), row.mean_s, unit.text(row.mean_s))
     return [
         say(
             "slowest of {f} on average: {level} at {t}{doubt}",
@@ -103,7 +103,7 @@ def excluded(table, unit):
         return [say("left out: none")]
     by_status = table["status"].value_counts(sort=True)
     reasons = [
-        say("{n} {status}", n=number_of(f"excluded.{status}.n", n), status=Name(status))
+        say("{n} {status}", n=number_of(key("excluded", status, "n"), n), status=Name(status))
         for status, n in by_status.items()
     ]
     hours = table["runtime_s"].clip(lower=0).sum()

@@ -3,7 +3,17 @@
 import numpy as np
 
 from traincost.columns import significant
-from traincost.findings.numbers import LARGE_REST, LEAST_SHARE, N_NAMED, names, number_of, plural, share
+from traincost.findings.numbers import (
+    LARGE_REST,
+    LEAST_SHARE,
+    N_LISTED,
+    N_NAMED,
+    key,
+    names,
+    number_of,
+    plural,
+    share,
+)
 from traincost.prose import Name, Number, join, say
 from traincost.sections import OTHER, UNATTRIBUTED
 
@@ -29,8 +39,9 @@ def per_occurrence(timing, section):
 
 
 def _each(section, row):
-    key = f"occurrence.{section}.{row.level}.seconds"
-    return Number(key, row.per_occurrence_s, f"{significant(row.per_occurrence_s, 3)} s")
+    seconds = row.per_occurrence_s
+    name = key("occurrence", section, row.level, "seconds")
+    return Number(name, seconds, f"{significant(seconds, 3)} s")
 
 
 def occurrences_per_run(counts, section):
@@ -39,7 +50,7 @@ def occurrences_per_run(counts, section):
     if not len(counts):
         return []
     if len(counts) <= N_NAMED:
-        text = [number_of(f"cadence.count.{i}", value) for i, value in enumerate(counts)]
+        text = [number_of(key("cadence", "count", i), value) for i, value in enumerate(counts)]
         if len(text) > 1:
             text = join([say("{a}", a=t) for t in text], " or ")
     else:
@@ -55,30 +66,28 @@ def occurrences_per_run(counts, section):
 def where_time_goes(shares, composition):
     """The largest parts of the runtime, what is inside the largest, and the untimed rest."""
     rest = shares.iloc[-1]
-    parts = _parts(shares.iloc[:-1], composition)
-    if not len(parts):
+    if len(shares) < 2:
         return [say("The runs recorded no sections, so where their time went cannot be said.")]
-    top = parts.iloc[0]
-    said = [_dominant(top, rest)]
-    within = shares[(shares["parent"] == top["section"]) & (shares["share"] >= LEAST_SHARE)]
+    parts = _parts(shares, composition)
+    top = parts.index[0]
+    said = [_dominant(top, parts, shares)]
+    within = shares[(shares["parent"] == top) & (shares["share"] >= LEAST_SHARE)]
     if len(within):
         said.append(
             say(
                 "Within it, {children}.",
                 children=[
-                    say("{s} takes {x}", s=Name(r.section), x=_section_share(r))
+                    say("{s} takes {x}", s=Name(r.section), x=_part_share(r.section, r.share))
                     for r in within.head(N_NAMED).itertuples()
                 ],
             )
         )
-    others = parts.iloc[1:6]
+    others = parts.iloc[1 : N_LISTED + 1]
     if len(others):
         said.append(
             say(
                 "Next come {others}.",
-                others=[
-                    say("{s} with {x}", s=Name(r.section), x=_section_share(r)) for r in others.itertuples()
-                ],
+                others=[say("{s} with {x}", s=Name(n), x=_part_share(n, x)) for n, x in others.items()],
             )
         )
     said.append(_rest(rest))
@@ -87,31 +96,38 @@ def where_time_goes(shares, composition):
             say(
                 "Sections that overlap in time (threads, or double timing): {s}. Their shares may add up "
                 "to more than the whole.",
-                s=names(shares.loc[shares["overlapping"], "section"]),
+                s=names(shares.loc[shares["overlapping"], "section"].head(N_LISTED)),
             )
         )
     return said
 
 
-def _parts(timed, composition):
-    """Return the sections that the composition shows, largest first, without negligible ones."""
-    shown = timed["section"].isin(composition.columns) & (timed["share"] >= LEAST_SHARE)
-    return timed[shown]
+def _parts(shares, composition):
+    """Return the mean share of each part of the composition, the largest first.
+
+    What parents leave untimed is a part; negligible parts are left out, unless all are.
+    """
+    whole = composition.iloc[-1].drop(["n_runs", UNATTRIBUTED]).drop(OTHER, errors="ignore")
+    whole = whole.astype(float).sort_values(ascending=False, kind="stable")
+    return whole[(whole >= LEAST_SHARE) | (whole == whole.iloc[0])]
 
 
-def _section_share(row):
-    return share(f"sections.{row.section}.share", row.share)
+def _part_share(part, value):
+    return share(key("sections", part, "share"), value)
 
 
-def _dominant(top, rest):
+def _dominant(top, parts, shares):
+    pooled = shares.set_index("section")["pooled_share"].get(top)
     lead = say(
-        "The largest timed part of a run is {s}: {x} of its runtime on average ({pooled} of all runtime "
-        "together)",
-        s=Name(top["section"]),
-        x=share(f"sections.{top['section']}.share", top["share"]),
-        pooled=share(f"sections.{top['section']}.pooled_share", top["pooled_share"]),
+        "The largest part of a run{timed} is {s}: {x} of its runtime on average{pooled}",
+        timed=" that any section timed" if parts.iloc[0] < shares["share"].iloc[-1] else "",
+        s=Name(top),
+        x=_part_share(top, parts.iloc[0]),
+        pooled=say(" ({p} of all runtime together)", p=share(key("sections", top, "pooled_share"), pooled))
+        if pooled is not None
+        else "",
     )
-    larger = rest["share"] > top["share"]
+    larger = shares["share"].iloc[-1] > parts.iloc[0]
     return join([lead, say("; more than that is unattributed." if larger else ".")], "")
 
 
@@ -119,11 +135,11 @@ def _rest(rest):
     if rest["share"] < 0:
         return say(
             "The disjoint sections add up to more than the runtime, by {x} of it.",
-            x=share("sections.excess", -rest["share"]),
+            x=share("unattributed.excess", -rest["share"]),
         )
     return say(
         "{x} of the runtime is unattributed: no section timed it{tail}.",
-        x=share("sections.unattributed.share", rest["share"]),
+        x=share("unattributed.share", rest["share"]),
         tail=", so nothing here can explain it" if rest["share"] > LARGE_REST else "",
     )
 
@@ -132,14 +148,14 @@ def caption_composition(composition):
     """The largest part of the whole, and its range over levels."""
     parts = composition.drop(columns=["n_runs"])
     whole = parts.iloc[-1].drop(UNATTRIBUTED).drop(OTHER, errors="ignore")
-    rest = share("sections.unattributed.share", parts.iloc[-1][UNATTRIBUTED])
+    rest = share("unattributed.share", parts.iloc[-1][UNATTRIBUTED])
     if not len(whole):
         return say("All of the runtime is unattributed: {rest}.", rest=rest)
     largest = whole.idxmax()
     lead = say(
         "Disjoint parts of the runtime: {s} takes {x}, and {rest} is unattributed.",
         s=Name(largest),
-        x=share(f"composition.{largest}.share", whole.max()),
+        x=_part_share(largest, whole.max()),
         rest=rest,
     )
     if len(parts) < 3:
@@ -150,8 +166,8 @@ def caption_composition(composition):
             lead,
             say(
                 "Over the levels the former lies between {low} and {high}.",
-                low=share(f"composition.{largest}.low", low),
-                high=share(f"composition.{largest}.high", high),
+                low=share(key("composition", largest, "low"), low),
+                high=share(key("composition", largest, "high"), high),
             ),
         ]
     )
@@ -162,7 +178,7 @@ def caption_occurrences(timing, name):
     means = timing.groupby("section", sort=False)["per_occurrence_s"].mean()
     top = means.idxmax()
     value = Number(
-        f"occurrence.{top}.mean_level_seconds", float(means.max()), f"{significant(means.max(), 3)} s"
+        key("occurrence", top, "mean_level_seconds"), float(means.max()), f"{significant(means.max(), 3)} s"
     )
     return say(
         "Time of one occurrence by section and {f}; of the sections shown {s} takes longest, {t} on "

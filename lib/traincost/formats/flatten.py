@@ -39,18 +39,35 @@ def _collect(mapping, prefix, depth, fields, notes):
         if isinstance(value, dict) and value and depth < MAX_DEPTH:
             _collect(value, path + ".", depth + 1, fields, notes)
         elif len(fields) >= MAX_FIELDS:
-            notes.append(f"config fields beyond the first {MAX_FIELDS} are left out")
+            _note(notes, f"config fields beyond the first {MAX_FIELDS} are left out")
             return
         elif isinstance(value, float) and not math.isfinite(value):
             notes.append(f"config {path!r} is not finite: taken as missing")
         else:
-            fields[path] = _level(value)
+            fields[path] = _level(value, path, notes)
 
 
-def _level(value):
+def _note(notes, text):
+    if text not in notes:
+        notes.append(text)
+
+
+def _level(value, path, notes):
     if isinstance(value, bool) or value is None:
         return str(value)
     if isinstance(value, int | float):
         return value
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else _json(value, path, notes)
     return _OBJECT.sub(r"<\1>", text) if " at 0x" in text else text
+
+
+def _json(value, path, notes):
+    """Return a list, or what lies beyond `MAX_DEPTH`, as JSON."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except RecursionError:
+        notes.append(f"config {path!r} is nested too deep: taken as one level")
+        return "(nested too deep)"
+    except ValueError:
+        notes.append(f"config {path!r} holds a number that is not finite")
+        return json.dumps(value, ensure_ascii=False)

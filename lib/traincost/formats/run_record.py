@@ -2,10 +2,11 @@
 
 import os
 
+from traincost.columns import finite
 from traincost.formats.files import Unreadable, parse_json, read_bytes, shortened
 from traincost.formats.flatten import flat
 from traincost.formats.run import COMPLETED, STATUSES, UNREADABLE, Run
-from traincost.formats.values import is_number, numbers, runtime
+from traincost.formats.values import described, numbers, runtime
 from traincost.record import FORMAT, RECORD_NAME
 
 NAME = "traincost"
@@ -44,7 +45,7 @@ def _run(record, folder):
     if missing:
         reason = f"lacks {', '.join(missing)}"
     elif record["format"] != FORMAT:
-        reason = f"has the format {shortened(repr(record['format']), 80)}; this reads {FORMAT!r}"
+        reason = f"has the format {described(record['format'])}; this reads {FORMAT!r}"
     elif not isinstance(config, dict):
         reason = f"config must be an object, got {type(config).__name__}"
     elif run.status not in STATUSES:
@@ -83,11 +84,11 @@ def _sections(sections, notes):
             notes.append(f"sections beyond the first {MAX_SECTIONS} are left out")
             break
         seconds = entry.get("seconds") if isinstance(entry, dict) else None
-        if not is_number(seconds) or seconds < 0 or not all(path.split("/")):
+        if not finite(seconds) or seconds < 0 or not all(path.split("/")):
             notes.append(f"section {shortened(path, 80)!r} has no usable name or seconds: left out")
             continue
         count = entry.get("count")
-        if not (is_number(count) and count > 0 and float(count).is_integer()):
+        if not (finite(count) and count > 0 and float(count).is_integer()):
             count = None
         usable[path] = (float(seconds), count)
     return usable

@@ -1,14 +1,16 @@
 """Numbers out of files that may hold anything."""
 
-import math
-
-from traincost.columns import column
+from traincost.columns import column, finite
 from traincost.formats.files import shortened
 
 
-def is_number(value):
-    """Say whether `value` is a finite number and no truth value."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+def described(value):
+    """Return a value in a message: itself where it is short and plain, else its type."""
+    if value is None or isinstance(value, bool | float | str):
+        return shortened(repr(value), 80)
+    if isinstance(value, int) and finite(value):
+        return shortened(repr(value), 80)
+    return f"a {type(value).__name__}"
 
 
 def runtime(value, name="runtime_s"):
@@ -16,9 +18,9 @@ def runtime(value, name="runtime_s"):
     if value is None:
         return None, f"{name} is missing or null"
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return None, f"{name} must be a number of seconds, got {shortened(repr(value), 80)}"
-    if not math.isfinite(value):
-        return None, f"{name} is not finite ({value})"
+        return None, f"{name} must be a number of seconds, got {described(value)}"
+    if not finite(value):
+        return None, f"{name} is not finite ({described(value)})"
     if value <= 0:
         return None, f"{name} must be above zero, got {value:g}"
     return float(value), ""
@@ -39,7 +41,7 @@ def numbers(values, what, notes):
     for name, value in values.items():
         if value is None:
             continue
-        if is_number(value) and (not name.startswith("cost_") or column(name).accepts(value)):
+        if finite(value) and (not name.startswith("cost_") or column(name).accepts(value)):
             usable[name] = value
         else:
             notes.append(f"{what} {shortened(name, 80)!r} is no usable number: taken as missing")
