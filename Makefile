@@ -21,10 +21,10 @@ page: install ## build reports/demo-sweep/profiling.html from the shipped runs
 	@$(RUN) traincost page notebooks/runs/demo-sweep -f params/demo.yaml -o reports/demo-sweep
 
 test: install ## run the tests that take no more than a few minutes
-	@$(RUN) pytest -m "not slow and not torch and not browser"
+	@$(RUN) pytest -n auto -m "not slow and not torch and not browser"
 
 test-all: install ## run every test; needs the torch and browser extras and a Chromium
-	@$(RUN) pytest
+	@$(RUN) pytest -n auto
 
 bench: install ## print what recording and building cost, as ratios
 	@$(RUN) pytest -q -s tests/bench --benchmarks

@@ -259,3 +259,82 @@ def test_a_directory_that_cannot_be_opened_is_listed(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "scandir", refusing)  # root ignores permissions, so they are simulated
     assert excluded(read_collection(tmp_path))["locked"] == "cannot be opened: Permission denied"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (json.dumps(record()).replace("100.0", "1" + "0" * 400), "runtime_s is not finite (a int)"),
+        (json.dumps(record(runtime_s="[]")).replace('"[]"', "[" * 1010 + "]" * 1010), "got a list"),
+    ],
+)
+def test_numbers_and_nesting_beyond_all_bounds(tmp_path, text, reason):
+    collection = read_beside_a_good_run(tmp_path, text)
+    assert reason in excluded(collection)[os.path.join("bad", "run.json")]
+
+
+def test_values_beyond_all_bounds_cost_only_themselves(tmp_path):
+    huge = 10**400
+    bad = record(
+        "bad",
+        config={"deep": "DEEP", "digits": "9" * 5000, "nan": [float("nan")], "big": huge},
+        cost={"cost_models": huge, "cost_memory_mib": huge},
+        scores={"f1": huge},
+        sections={"a": {"seconds": huge, "count": 1}, "b": {"seconds": 1, "count": huge}},
+    )
+    text = json.dumps(bad).replace('"DEEP"', "[" * 700 + "]" * 700)
+    collection = read_beside_a_good_run(tmp_path, text)
+    assert len(collection.runs) == 2
+    assert collection.fields()
+    notes = " ".join(collection.notes["note"])
+    assert "config 'nan' holds a number that is not finite" in notes
+    assert "score 'f1'" in notes
+
+
+def test_a_reader_that_fails_costs_its_own_file(tmp_path, monkeypatch):
+    from traincost.formats import run_record
+
+    read = run_record.read
+
+    def failing(path, run_id):
+        if "bad" in str(path):
+            raise ZeroDivisionError("oops")
+        return read(path, run_id)
+
+    monkeypatch.setattr(run_record, "read", failing)
+    collection = read_beside_a_good_run(tmp_path, record("b"))
+    assert excluded(collection)["bad/run.json"] == "cannot be read: ZeroDivisionError: oops"
+
+
+def test_too_many_fields_are_noted_once(tmp_path):
+    config = {f"g{i}": {f"k{j}": j for j in range(50)} for i in range(60)}
+    collection = read_beside_a_good_run(tmp_path, record("bad", config=config))
+    assert list(collection.notes["note"]) == ["config fields beyond the first 2000 are left out"]
+
+
+def test_links_out_of_the_collection_are_followed_and_links_within_are_not(tmp_path):
+    write_run(tmp_path / "elsewhere" / "x", record("x"))
+    write_run(tmp_path / "runs" / "a", record("a"))
+    (tmp_path / "runs" / "latest").symlink_to(tmp_path / "runs" / "a")
+    (tmp_path / "runs" / "out").symlink_to(tmp_path / "elsewhere" / "x")
+    (tmp_path / "elsewhere" / "x" / "back").symlink_to(tmp_path)
+    collection = read_collection(tmp_path / "runs")
+    assert list(collection.runs["run_id"]) == ["a", "x"]
+    assert not len(collection.excluded)
+
+
+def test_directories_deeper_than_the_limit_are_listed(tmp_path):
+    write_run(tmp_path / "a", record("a"))
+    deep = tmp_path.joinpath(*["d"] * 70)
+    write_run(deep, record("deep"))
+    collection = read_collection(tmp_path)
+    assert len(collection.runs) == 1
+    assert "deeper than 64 directories" in collection.excluded["reason"].iloc[0]
+
+
+def test_large_integers_are_told_apart_and_null_among_numbers_is_missing(tmp_path):
+    for i, (big, n) in enumerate([(2**60 + 1, 1), (2**60 + 2, 2), (2**60 + 2, None)]):
+        write_run(tmp_path / str(i), record(str(i), config={"big": big, "n": n}))
+    found = {field.name: field.labels for field in read_collection(tmp_path).fields()}
+    assert found["big"] == (str(2**60 + 1), str(2**60 + 2))
+    assert found["n"] == ("1", "2", "(unset)")

@@ -217,3 +217,29 @@ def test_names_from_runs_are_never_evaluated():
     # The numeric one stands for the two that partition the runs identically.
     assert set(found["factor"]) == {"C", "f0 + f1"}
     assert found.set_index("factor").loc["f0 + f1", "names"] == ("f0 + f1", "__import__('os').system('x')")
+
+
+def test_a_step_by_a_numeric_factor_is_no_interaction():
+    rng = np.random.default_rng(0)
+    config = grid(size=np.arange(10.0), task=list("ab"), seed=[0, 1, 2])
+    claimed = 0
+    for _ in range(40):
+        logs = 1.0 * (config["size"] > 6) + 0.5 * (config["task"] == "a") + rng.normal(0, 0.1, 60)
+        found = effects.interactions(collection_of(config, np.exp(logs))).set_index("scale")
+        claimed += found.loc["log", "p"] <= 0.05
+    assert claimed <= 6  # 5 % of 40 are 2
+
+
+def test_interactions_are_not_asked_where_levels_hardly_repeat():
+    rng = np.random.default_rng(0)
+    config = pd.DataFrame({"lr": rng.random(20), "task": list("ab") * 10})
+    assert not len(effects.interactions(collection_of(config, np.exp(rng.normal(0, 1, 20)))))
+
+
+def test_missing_values_of_a_numeric_factor_are_apart_from_its_trend():
+    rng = np.random.default_rng(0)
+    lr = np.where(np.arange(40) % 4 == 0, np.nan, rng.random(40))
+    runtime = np.exp(np.where(np.isnan(lr), 3.0, np.nan_to_num(lr)) + rng.normal(0, 0.05, 40))
+    found = table(pd.DataFrame({"lr": lr}), runtime, n_permutations=999)
+    assert found.loc["lr", "df"] == 4
+    assert found.loc["lr", "eta_squared"] > 0.95

@@ -128,3 +128,46 @@ def test_axes_refuses_a_field_that_is_not_there():
     no_effects = pd.DataFrame({"factor": [], "clears": []})
     with pytest.raises(ValueError, match="`rows` must be a setting of the runs, got 'tsak'"):
         fields.axes(list(describe({"task": list("aabb")}).values()), no_effects, 4, "tsak")
+
+
+def test_levels_that_print_alike_stay_apart():
+    assert describe({"a": [None, "(unset)", "x"]})["a"].labels == ("(unset)", "x", "(unset) [2]")
+    assert describe({"a": ["", "(empty)", "x"]})["a"].labels == ("(empty)", "(empty) [2]", "x")
+    assert len(set(describe({"a": [0.1, 0.1 + 1e-15]})["a"].labels)) == 2
+
+
+def test_a_numeric_id_does_not_hide_the_levels_it_stands_for():
+    found = describe(
+        {"task_id": list(range(10)) * 4, "task": list("abcdefghij") * 4, "lr": [1] * 20 + [2] * 20}
+    )
+    assert found["task"].kind == "levels"
+    assert found["task"].title == "task = task_id"
+    assert found["task_id"].kind == "merged"
+
+
+def test_a_repeating_numeric_field_can_fix_another_and_be_entangled():
+    width = np.repeat(np.arange(9), 4)
+    found = describe({"width": width, "loss": np.where(width < 5, "x", "y"), "rep": list("ab") * 18})
+    assert found["width"].kind == "numeric"
+    assert found["loss"].fixed_by == "width"
+    task = np.repeat(list("abcd"), 10)
+    params = np.repeat([1.0, 2.0, 3.0, 4.0], 10) + np.arange(40) / 1000
+    found = describe({"task": task, "params": params})
+    assert found["task"].entangled_with == ("params",)
+
+
+def test_bins_with_ties_and_few_values():
+    field = describe({"dropout": [5.0, 5.0, np.nan, np.nan]})["dropout"]
+    assert fields.bins(field)[1] == ("5", "(unset)")
+    field = describe({"n": [0.0] * 8 + [1.0, 2.0, 3.0, 4.0, 5.0]})["n"]
+    labels = fields.bins(field)[1]
+    assert labels[0] == "0"
+    assert not any(label.startswith("-") for label in labels)
+
+
+def test_a_setting_without_a_name_is_not_chosen_by_an_empty_parameter():
+    described = list(describe({"": ["x"] * 4, "task": list("aabb")}).values())
+    no_effects = pd.DataFrame({"factor": [], "clears": []})
+    first, second = fields.axes(described, no_effects, 4)
+    assert first.name == fields.ALL_RUNS
+    assert second is None

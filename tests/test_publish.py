@@ -139,7 +139,7 @@ def test_nothing_beside_the_runs_or_in_the_users_profile_is_loaded(tmp_path, mon
         ),
         (
             [record("a", sections={"x": {"seconds": 80}})],
-            ["no run counted how often", "The largest timed part"],
+            ["no run counted how often", "The largest part of a run is x"],
         ),
     ],
 )
@@ -304,3 +304,55 @@ def test_a_large_collection_makes_a_page_of_the_same_size(tmp_path):
         return page.stat().st_size
 
     assert size("many", 720) < 1.15 * size("few", 72)
+
+
+def test_names_that_are_words_of_ours_do_not_collide(tmp_path):
+    words = ["section", "level", "n_runs", "unattributed", "all runs", "(unset)", ""]
+    for i in range(14):
+        config = {"lr": ["lr", "tuned"][i % 2], "": 1, "a.b": words[i // 2], "level": i % 2, "path": "p"}
+        sections = {
+            "unattributed": {"seconds": 5.0, "count": 2},
+            "all knobs together": {"seconds": 4.0, "count": 2},
+            "level": {"seconds": 3.0, "count": 2},
+        }
+        config |= {"opt": None} if i % 3 else {}
+        write_run(
+            tmp_path / "runs" / f"r{i}",
+            record(f"r{i}", config=config, runtime_s=20.0 + i % 5, sections=sections, cost={"models": 1}),
+        )
+    publish.page(tmp_path / "runs", tmp_path / "out", {"rows": "a\\.b", "columns": "lr"})
+    report = json.loads((tmp_path / "out/profiling.json").read_text())
+    shares = {row["section"]: row["share"] for row in report["tables"]["sections"]["rows"]}
+    assert sum(shares.values()) == pytest.approx(1)
+    assert {row["level"] for row in report["tables"]["levels"]["rows"]} == {*words[:-1], "(empty)"}
+
+
+def test_runs_without_any_setting(tmp_path):
+    for i in range(5):
+        write_run(tmp_path / "runs" / f"r{i}", record(f"r{i}", config={}, runtime_s=20.0 + i))
+    publish.page(tmp_path / "runs", tmp_path / "out")
+    assert "No setting varies between the runs" in page_of(tmp_path / "out")
+
+
+def test_many_levels_say_how_many_are_drawn(tmp_path):
+    for i in range(60):
+        config = {"task": f"t{i // 2}", "lr": i % 2}
+        sections = {"e": {"seconds": 5.0, "count": 2}}
+        write_run(
+            tmp_path / "runs" / f"r{i}", record(f"r{i}", config=config, runtime_s=20.0 + i, sections=sections)
+        )
+    publish.page(tmp_path / "runs", tmp_path / "out", {"rows": "task"})
+    page = page_of(tmp_path / "out")
+    assert page.count("the first 24 of 30 levels") >= 3
+    composition = page.split('id="figure-composition"')[1].split("</figure>")[0]
+    assert ">all runs</text>" in composition
+
+
+def test_a_very_long_name_does_not_swell_the_page(tmp_path):
+    for i in range(6):
+        config = {"task": "ab"[i % 2] * 100_000}
+        sections = {"s" * 50_000: {"seconds": 5.0, "count": 2}}
+        write_run(
+            tmp_path / "runs" / f"r{i}", record(f"r{i}", config=config, runtime_s=20.0 + i, sections=sections)
+        )
+    assert publish.page(tmp_path / "runs", tmp_path / "out").stat().st_size < 250_000

@@ -154,3 +154,15 @@ def test_frames_are_left_as_they_were():
     sections.shares(made)
     pd.testing.assert_frame_equal(made.runs, before[0])
     pd.testing.assert_frame_equal(made.sections, before[1])
+
+
+@pytest.mark.parametrize("name", [UNATTRIBUTED, OTHER, "level", "n_runs", "a, inside but untimed"])
+def test_sections_named_like_our_words_are_kept(name):
+    rows = [(r, f"s{i}", 5.0, 2) for r in range(2) for i in range(10)]
+    rows += [(r, name, 30.0, 2) for r in range(2)]
+    made = collection_of({"a": ["x", "y"]}, [100.0] * 2, rows)
+    composition = sections.composition(made, fields.all_runs(2))
+    assert composition.drop(columns="n_runs").sum(axis=1).iloc[-1] == pytest.approx(1)
+    found = sections.shares(made).set_index("section")
+    assert found.loc[f"{name} (section)", "share"] == pytest.approx(0.3)
+    assert found.loc[UNATTRIBUTED, "share"] == pytest.approx(0.2)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from conftest import collection_of
 
-from traincost import speedups
+from traincost import findings, speedups
+from traincost.columns import SECONDS
 from traincost.speedups import JOINT, Knob
 
 ROWS = [
@@ -148,3 +149,30 @@ def test_a_wrong_knob_is_refused_by_name(entry, message):
 def test_an_unknown_cadence_section_is_refused():
     with pytest.raises(ValueError, match="`cadence_section` must be a section of the runs, got 'evla'"):
         bounds({"name": "k", "sections": ["ckpt"]}, cadence_section="evla")
+
+
+def test_knobs_need_names_of_their_own():
+    knob = {"name": "k", "sections": ["ckpt"]}
+    with pytest.raises(ValueError, match="`knobs` must have names of their own; 'k' is taken"):
+        bounds(knob, knob)
+    with pytest.raises(ValueError, match="'all knobs together' is taken"):
+        bounds(knob | {"name": JOINT})
+
+
+def test_counts_known_in_part_give_figures_of_these_runs():
+    rows = [(0, "eval", 40.0, np.nan), (1, "eval", 100.0, 4)]
+    row = bounds({"name": "k", "sections": ["eval"], "kind": "cadence"}, rows=rows).loc["k"]
+    assert row["governed_share"] == pytest.approx(0.5)
+    sentence = findings.speedups(row.to_frame().T.rename_axis("knob").reset_index(), SECONDS)[0].plain()
+    assert "Known in 1 of 2 runs only." in sentence
+    assert "over these runs together" in sentence
+
+
+def test_the_joint_sentence_says_overlap_only_where_there_is_one():
+    apart = bounds({"name": "a", "sections": ["epoch/train"]}, {"name": "b", "sections": ["ckpt"]})
+    nested = bounds({"name": "a", "sections": ["epoch/eval"]}, {"name": "b", "sections": ["*/gen"]})
+    nothing = bounds({"name": "a", "sections": ["x"]}, {"name": "b", "sections": ["y"]})
+    said = [findings.joint_bound(table.reset_index()) for table in (apart, nested, nothing)]
+    assert said[0][0].plain().startswith("All together they save at most")
+    assert said[1][0].plain().startswith("The knobs overlap, so their bounds do not add up")
+    assert said[2] == []

@@ -181,15 +181,17 @@ def _walk(root, readers):
 def _entered(directory, folders, seen):
     """Return the folders to go into: a link only where its target is not read anyway.
 
-    `seen` begins with the collection's own directory; a link to what lies in it, or to a
-    target met before, would count runs twice or never end.
+    `seen` begins with the collection's own directory; a link to what lies in it or around it,
+    or to a target met before, would count runs twice or never end.
     """
     entered = []
     for name in folders:
         path = os.path.join(directory, name)
         if os.path.islink(path):
             target = os.path.realpath(path)
-            if any(target == known or target.startswith(known + os.sep) for known in seen):
+            if any(
+                f"{a}/".startswith(f"{b}/") for known in seen for a, b in ((target, known), (known, target))
+            ):
                 continue
             seen.add(target)
         entered.append(name)
