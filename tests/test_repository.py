@@ -12,7 +12,7 @@ import yaml
 from conftest import ROOT
 
 from traincost.exporter import declared_parameters, declared_types
-from traincost.settings import Profiling
+from traincost.settings import Estimation, Profiling
 
 LIB = ROOT / "lib" / "traincost"
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -25,8 +25,10 @@ LAYERS = [
     {"verdicts"},
     {"effects", "sections", "spending", "formats"},
     {"cost"},
-    {"speedups"},
+    {"speedups", "compute", "trends", "processors"},
+    {"estimates"},
     {"collection", "settings", "tables"},
+    {"systems", "estimation_tables"},
     {"svg"},
     {"figures", "findings", "render", "markup"},
     {"report"},
@@ -34,7 +36,18 @@ LAYERS = [
     {"publish"},
     {"__main__", "demo"},
 ]
-NUMERIC = {"fields", "designs", "verdicts", "effects", "sections", "speedups", "spending"}
+NUMERIC = {
+    "fields",
+    "designs",
+    "verdicts",
+    "effects",
+    "sections",
+    "speedups",
+    "spending",
+    "compute",
+    "trends",
+    "estimates",
+}
 # The two lazy doors of the package itself.
 PACKAGE = {"__init__"}
 
@@ -130,9 +143,10 @@ def test_a_notebook_is_plain_and_stored_without_outputs(path):
         assert not re.search(r"^\s*(def|class) ", cell.source, flags=re.MULTILINE)
 
 
-def test_the_profiling_notebook_declares_the_settings_with_their_types_and_a_comment():
-    nb = nbformat.read(ROOT / "notebooks" / "profiling.ipynb", as_version=4)
-    fields = {field.name: field for field in dataclasses.fields(Profiling)}
+@pytest.mark.parametrize(("name", "settings"), [("profiling", Profiling), ("estimation", Estimation)])
+def test_a_notebook_declares_its_settings_with_their_types_and_a_comment(name, settings):
+    nb = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
+    fields = {field.name: field for field in dataclasses.fields(settings)}
     assert declared_parameters(nb) == list(fields)
     types = declared_types(nb)
     for name, field in fields.items():
@@ -142,8 +156,7 @@ def test_the_profiling_notebook_declares_the_settings_with_their_types_and_a_com
 
 
 def test_parameter_files_are_accepted():
-    for path in (ROOT / "params").glob("*.yaml"):
-        Profiling("runs", **yaml.safe_load(path.read_text()))
+    Profiling("runs", **yaml.safe_load((ROOT / "params" / "demo.yaml").read_text()))
 
 
 def test_the_shipped_runs_are_small_whole_and_long_enough():

@@ -118,6 +118,9 @@ def test_the_sweep_notebook_trains_records_and_resumes(torch, tmp_path):
     assert record["cost"]["cost_inference_epoch_s"] > 0
     assert record["cost"]["cost_parameters"] > 50_000
     assert 0 <= record["scores"]["test_accuracy"] <= 1
+    (stage,) = record["compute"]["stages"]
+    assert stage["flops_per_pass"] > 1e5
+    assert record["compute"]["rate_flops_per_s"] > 1e8
 
 
 def test_every_task_gives_pairs_of_known_characters(torch):

@@ -36,39 +36,73 @@ def _parser():
     )
     parser.add_argument("--version", action="version", version=f"traincost {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    page = commands.add_parser(
-        "page", help="build the profiling page of a directory of runs", description=_page.__doc__
+    for name, run, argument, what in (
+        ("page", _page, "RUNS_DIR", "build the profiling page of a directory of runs"),
+        ("estimate", _estimate, "SYSTEMS", "build the estimation card of systems or runs"),
+    ):
+        command = commands.add_parser(name, help=what, description=run.__doc__)
+        command.add_argument("source", metavar=argument)
+        command.add_argument("-o", "--output", metavar="DIR", help="folder of the page (reports/NAME)")
+        command.add_argument("-f", "--parameters", metavar="FILE", help="YAML file of parameters")
+        command.add_argument(
+            "-p",
+            "--parameter",
+            nargs=2,
+            action="append",
+            default=[],
+            metavar=("KEY", "VALUE"),
+            help="one parameter; may be repeated",
+        )
+        command.set_defaults(run=run)
+    audit = commands.add_parser(
+        "audit", help="print the contradictions among what systems report", description=_audit.__doc__
     )
-    page.add_argument("runs_dir", metavar="RUNS_DIR", help="directory of the runs")
-    page.add_argument("-o", "--output", metavar="DIR", help="folder of the page (reports/NAME)")
-    page.add_argument("-f", "--parameters", metavar="FILE", help="YAML file of parameters")
-    page.add_argument(
-        "-p",
-        "--parameter",
-        nargs=2,
-        action="append",
-        default=[],
-        metavar=("KEY", "VALUE"),
-        help="one parameter; may be repeated",
-    )
-    page.set_defaults(run=_page)
+    audit.add_argument("file", metavar="FILE", help="a sheet (YAML) or CSV of systems")
+    audit.set_defaults(run=_audit)
     return parser
 
 
 def _page(options):
     """Write profiling.html and profiling.json for the runs under RUNS_DIR."""
+    return _publish(options, "profiling", "runs_dir", "page")
+
+
+def _estimate(options):
+    """Write estimation.html and estimation.json for SYSTEMS: a sheet, a CSV, or a directory of runs."""
+    return _publish(options, "estimation", "systems", "estimate")
+
+
+def _publish(options, kind, argument, function):
     import nbformat
 
     from traincost import publish
     from traincost.exporter import declared_types
 
-    types = declared_types(nbformat.read(publish.notebook_path("profiling"), as_version=4))
+    types = declared_types(nbformat.read(publish.notebook_path(kind), as_version=4))
     parameters = publish.read_parameters(options.parameters) if options.parameters else {}
     for name, text in options.parameter:
         parameters[name] = publish.typed(name, text, types)
-    parameters.pop("runs_dir", None)  # the argument is the one that counts
-    page = publish.page(options.runs_dir, options.output, parameters, progress=sys.stderr.isatty())
-    print(page)
+    parameters.pop(argument, None)  # the argument is the one that counts
+    build = getattr(publish, function)
+    print(build(options.source, options.output, parameters, progress=sys.stderr.isatty()))
+    return 0
+
+
+def _audit(options):
+    """Print the contradictions among what the systems in FILE report, the gravest first."""
+    from traincost import estimates
+    from traincost.systems import read_systems
+
+    reported = read_systems(options.file)
+    found = estimates.contradictions(estimates.estimate_systems(reported.frame), reported.frame)
+    for row in found.itertuples():
+        print(
+            f"{row.subject}: {row.kind}: {row.first:.3g} ({row.first_source}) against "
+            f"{row.second:.3g} ({row.second_source}), ratio {row.ratio:.3g}"
+        )
+    for row in reported.rejected.itertuples():
+        print(f"row {row.row} {row.system}: {row.column}: {row.reason}", file=sys.stderr)
+    print(f"{len(found)} contradictions among {len(reported.frame)} systems")
     return 0
 
 

@@ -17,10 +17,12 @@ from matplotlib.figure import Figure
 from traincost import svg
 from traincost.columns import percent
 from traincost.sections import UNATTRIBUTED
-from traincost.svg import INK, MUTED, PAGE, REST, SERIES
+from traincost.svg import GRID, INK, MUTED, PAGE, REST, SERIES
+from traincost.trends import LARGE
 
 WIDTH = 7.2  # inches of 72 units: what a column of the page holds
 MAX_LABEL = 34  # characters of a level or section on an axis
+MAX_SYSTEMS = 48  # in one figure
 MAX_COLUMNS = 12  # levels across a heatmap
 MAX_ROWS = 24  # levels in one figure; the page says how many there are
 MANY_RUNS = 300  # from which a level's runs are drawn as a violin instead of points
@@ -295,3 +297,70 @@ def score_against_cost(points, cost_label, score_label):
         (svg.THEME[SERIES[1]], "no other run is both cheaper and better"),
         (svg.THEME[REST], "another run is"),
     ]
+
+
+@_drawn
+def system_estimates(estimates):
+    """Best estimate of each system with its band, by date."""
+    rows = estimates[estimates["value_flop"] > 0].sort_values(["date", "system"], kind="stable")
+    n = len(rows)
+    rows = rows.tail(MAX_SYSTEMS)
+    figure, axes = _axes(0.8 + 0.24 * len(rows))
+    places = np.arange(len(rows))
+    axes.hlines(places, rows["low_flop"], rows["high_flop"], color=SERIES[0], linewidth=1.6)
+    axes.plot(rows["value_flop"], places, "o", color=SERIES[0], markersize=4.5)
+    stated = rows["stated_flop"].to_numpy(dtype=float)
+    axes.plot(stated, places, "|", color=INK, markersize=9, markeredgewidth=1.6)
+    _label_rows(axes, rows["system"])
+    axes.set_xscale("log")
+    axes.set_xlabel("training compute (FLOP)")
+    axes.grid(axis="x")
+    legend = [(svg.THEME[SERIES[0]], "estimate with its band")]
+    if np.isfinite(stated).any():
+        legend.append(("tick", "what the source itself states"))
+    cut = [(None, f"the latest {MAX_SYSTEMS} of {n} systems")] if n > MAX_SYSTEMS else []
+    return figure, legend + cut
+
+
+@_drawn
+def conversion_fit(points, fit):
+    """Hardware burden against network operations with the fitted line and its interval."""
+    figure, axes = _axes(3.6)
+    x = np.linspace(fit.x_low, fit.x_high, 60)
+    middle = fit.intercept + fit.slope * x
+    half = np.array([fit.interval(value) for value in x])
+    axes.fill_between(10**x, 10 ** (middle - half), 10 ** (middle + half), color=GRID, linewidth=0)
+    axes.plot(10**x, 10**middle, color=SERIES[1], linewidth=1.4)
+    axes.plot(points["operations_flop"], points["burden_flop"], "o", color=SERIES[0], markersize=5)
+    axes.plot(10**x, 10**x, color=MUTED, linewidth=0.9, linestyle=(0, (4, 3)))
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("network operations (FLOP)")
+    axes.set_ylabel("hardware burden (FLOP)")
+    return figure, [
+        (("o", svg.THEME[SERIES[0]]), "a system with both measures"),
+        (svg.THEME[SERIES[1]], "fit, with its prediction interval in grey"),
+        ("range", "dashed: equal; below it more work than the peak allows"),
+    ]
+
+
+@_drawn
+def compute_trend(points, trends):
+    """Compute of systems by date, outliers and large-scale systems marked, a line an era and group."""
+    figure, axes = _axes(4.0)
+    groups = [
+        (~points["low_outlier"] & ~points["large_scale"], "o", SERIES[0], "a system"),
+        (points["large_scale"], "D", SERIES[1], "large scale"),
+        (points["low_outlier"], "X", MUTED, "low outlier, dropped"),
+    ]
+    for chosen, marker, colour, _ in groups:
+        shown = points[chosen]
+        axes.plot(shown["date"], shown["flop"], marker, color=colour, markersize=4.5, alpha=0.85)
+    for row in trends.itertuples():
+        colour = SERIES[1] if row.group == LARGE else SERIES[0]
+        axes.plot([row.first, row.last], [row.start_flop, row.end_flop], color=colour, linewidth=1.6)
+    axes.set_yscale("log")
+    axes.set_ylabel("training compute (FLOP)")
+    axes.grid(axis="both")
+    legend = [((m, svg.THEME[c]), text) for chosen, m, c, text in groups if chosen.any()]
+    return figure, [*legend, ("range", "fitted trend of an era and group")]

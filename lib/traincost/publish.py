@@ -54,6 +54,20 @@ def page(runs_dir, output=None, parameters=None, progress=False):
     return publish("profiling", {**(parameters or {}), "runs_dir": runs_dir}, output.absolute(), progress)
 
 
+def estimate(systems, output=None, parameters=None, progress=False):
+    """Build the estimation card of a sheet or CSV of systems, or of a directory of runs.
+
+    Parameters, result and errors as `page`; ``estimation.html`` and ``estimation.json``.
+    """
+    systems = os.path.abspath(os.fspath(systems))
+    parameters = {**(parameters or {}), "systems": systems}
+    if parameters.get("claims"):
+        parameters["claims"] = os.path.abspath(parameters["claims"])
+    name = os.path.splitext(os.path.basename(os.path.realpath(systems)))[0]
+    output = Path(output) if output else Path("reports") / name
+    return publish("estimation", parameters, output.absolute(), progress)
+
+
 def publish(kind, parameters, output, progress=False):
     """Execute ``notebooks/<kind>.ipynb`` with `parameters` and write its page into `output`."""
     import nbformat

@@ -63,8 +63,8 @@ class Report:
     kind : str
         ``profiling``, for example: the name of the page and of its JSON.
     settings : dataclass
-        The notebook's parameters (`settings.Profiling`).
-    collection : Collection
+        The notebook's parameters (`settings.Profiling`, `settings.Estimation`).
+    collection : Collection or Systems
     """
 
     def __init__(self, kind, settings, collection):
@@ -154,7 +154,7 @@ class Report:
             "tables": self.tables,
             **render.jsonable(more),
         }
-        if collection is not None:
+        if hasattr(collection, "runs"):
             ids = list(collection.runs["run_id"])
             excluded = collection.excluded[["run_id", "path", "status", "reason", "runtime_s"]]
             data["n_runs"] = len(ids)

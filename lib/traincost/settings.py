@@ -7,8 +7,10 @@ number; so each notebook checks what it was given, by name, before it reads a ru
 import ast
 import dataclasses
 import math
+import os
 import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 from traincost.errors import ParameterError
 from traincost.speedups import Knob
@@ -17,8 +19,35 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SAFE_SCHEMES = ("http:", "https:", "mailto:")
 
 
+class _FromNotebook:
+    """How a notebook's parameters become settings."""
+
+    @classmethod
+    def from_notebook(cls, namespace):
+        """Take the parameters from a notebook's variables.
+
+        Parameters
+        ----------
+        namespace : dict
+            ``globals()`` of the notebook.
+
+        Raises
+        ------
+        ParameterError
+            papermill injected a parameter that is not one, or a value has the wrong type.
+        """
+        names = [field.name for field in dataclasses.fields(cls)]
+        for name in injected_names(namespace.get("In", [])):
+            refuse_unknown(name, names)
+        return cls(**{name: namespace[name] for name in names if name in namespace})
+
+    def public(self, name):
+        """Return the parameters for the page: the input by its name, without a path."""
+        return {**dataclasses.asdict(self), self.INPUT: name}
+
+
 @dataclass(frozen=True)
-class Profiling:
+class Profiling(_FromNotebook):
     """Parameters of ``profiling.ipynb``.
 
     Attributes
@@ -51,6 +80,8 @@ class Profiling:
         Of one device, in `currency` and watts.
     currency : str
     """
+
+    INPUT: ClassVar[str] = "runs_dir"
 
     runs_dir: str
     format: str = "auto"
@@ -88,28 +119,55 @@ class Profiling:
             except (TypeError, ValueError) as problem:
                 raise ParameterError(f"`knobs`: {problem}") from None
 
-    @classmethod
-    def from_notebook(cls, namespace):
-        """Take the parameters from a notebook's variables.
 
-        Parameters
-        ----------
-        namespace : dict
-            ``globals()`` of the notebook.
+@dataclass(frozen=True)
+class Estimation(_FromNotebook):
+    """Parameters of ``estimation.ipynb``.
 
-        Raises
-        ------
-        ParameterError
-            papermill injected a parameter that is not one, or a value has the wrong type.
-        """
-        names = [field.name for field in dataclasses.fields(cls)]
-        for name in injected_names(namespace.get("In", [])):
-            refuse_unknown(name, names)
-        return cls(**{name: namespace[name] for name in names if name in namespace})
+    Attributes
+    ----------
+    systems : str
+        A sheet (YAML) or CSV of systems, or a directory of runs with compute blocks.
+    format : str
+        Name of the reader of runs, or ``auto``.
+    project, collection, note, links
+        As in `Profiling`.
+    claims : str
+        A YAML file of printed claims to set against each other, or empty.
+    start, end : str
+        Period of the trends, both ends excluded; empty for none.
+    target_error : float
+        Error that the fits of error against compute are projected to.
+    n_draws : int
+        Of the bootstrap.
+    """
+
+    INPUT: ClassVar[str] = "systems"
+
+    systems: str
+    format: str = "auto"
+    project: str = ""
+    collection: str = ""
+    note: str = ""
+    links: dict = dataclasses.field(default_factory=dict)
+    claims: str = ""
+    start: str = ""
+    end: str = ""
+    target_error: float = 0.01
+    n_draws: int = 1_000
+
+    def __post_init__(self):
+        check_types(self)
+        for text, address in self.links.items():
+            _check_link(text, address)
+        if not 0 < self.target_error < 1:
+            raise ParameterError(f"`target_error` must be a fraction, got {self.target_error!r}")
+        if self.n_draws < 100:
+            raise ParameterError(f"`n_draws` must be at least 100, got {self.n_draws!r}")
 
     def public(self, name):
-        """Return the parameters for the page: the collection by its name, without a path."""
-        return {**dataclasses.asdict(self), "runs_dir": name}
+        """Return the parameters for the page, without paths."""
+        return {**super().public(name), "claims": os.path.basename(self.claims)}
 
 
 def injected_names(cells):

@@ -63,11 +63,9 @@ class Table:
 
 def cell(heading, value):
     """Print one value under its heading; a missing one is a dash."""
-    if value is None or (isinstance(value, float) and np.isnan(value)):
-        return "–"
     if isinstance(value, tuple | list):
         return ", ".join(map(str, value)) or "–"
-    return heading.printer(value)
+    return "–" if pd.isna(value) else heading.printer(value)
 
 
 def two(value):

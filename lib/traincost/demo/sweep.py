@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import random
 import tempfile
+import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import torch
 from torch.nn.functional import pad
 from tqdm.auto import tqdm
 
+from traincost.compute import FORWARD_BACKWARD, flops_from_multiply_adds
 from traincost.cost import InferenceTimer, Meter
 from traincost.demo.tasks import END, PAD, TASKS, tokens
 from traincost.demo.vae import SequenceVAE
@@ -76,6 +78,7 @@ def train(directory, config):
             data = _data(config)
             run.model = model = SequenceVAE()
             optimizer = torch.optim.Adam(model.parameters(), lr=config["lr"])
+            run.compute.update(_compute(config, model, data))
         every = max(1, round(config["val_check_interval"] * config["steps_per_epoch"]))
         for epoch in range(config["epochs"]):
             with run.section("epoch"):
@@ -92,6 +95,34 @@ def train(directory, config):
         run.cost.update(timer.columns())
         with run.section("run/write_outputs"):
             (Path(out) / "scores.json").write_text(json.dumps(run.scores))
+
+
+def _compute(config, model, data):
+    """Return the record's compute block: what the schedule demands, and what the processor could do."""
+    question, answer = data["train"]
+    stage = {
+        "name": "training",
+        "epochs": config["epochs"],
+        "flops_per_pass": model.forward_flop(question.shape[1], answer.shape[1]),
+        "passes_per_epoch": config["steps_per_epoch"] * config["batch_size"],
+        "forward_backward": FORWARD_BACKWARD,
+    }
+    rate = measured_rate()
+    return {"stages": [stage], "processors": config["threads"], "rate_flops_per_s": rate}
+
+
+def measured_rate(size=1024, repetitions=5):
+    """Return the best FLOP/s that a large matrix product reaches here: this processor's peak.
+
+    A data sheet's figure counts on clocks and cores that a shared machine may not give.
+    """
+    a = torch.rand(size, size)
+    best_s = float("inf")
+    for _ in range(repetitions):
+        started = time.perf_counter()
+        a @ a
+        best_s = min(best_s, time.perf_counter() - started)
+    return flops_from_multiply_adds(size**3) / best_s
 
 
 def _data(config):

@@ -4,6 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from traincost.compute import flops_from_multiply_adds
 from traincost.demo.tasks import END, N_TOKENS, PAD, START
 
 
@@ -22,6 +23,20 @@ class SequenceVAE(nn.Module):
         self.bridge = nn.Linear(hidden + latent, hidden)
         self.decoder = nn.GRU(32, hidden, batch_first=True)
         self.readout = nn.Linear(hidden, N_TOKENS)
+
+    def forward_flop(self, question_length, answer_length):
+        """Return FLOP of one forward pass of one example: two for each multiply-add.
+
+        Matrix products only: of a GRU step 3 h (i + h) multiply-adds, of a linear layer one a
+        weight. Counted by hand, since torch's counter knows no GRU.
+        """
+        inputs, hidden = self.encoder.input_size, self.encoder.hidden_size
+        step = 3 * hidden * (inputs + hidden)
+        steps = question_length + 2 * answer_length  # the answer is encoded and decoded
+        layers = (self.posterior, self.prior, self.bridge)
+        multiply_adds = step * steps + sum(layer.weight.numel() for layer in layers)
+        multiply_adds += answer_length * self.readout.weight.numel()
+        return flops_from_multiply_adds(multiply_adds)
 
     def encode(self, sequence):
         """Return the last hidden state, (batch, hidden)."""

@@ -1,0 +1,411 @@
+"""How much compute a training took: two measures, converted, combined and checked.
+
+*Network operations* (2007.05558 eq. 1) count what the schedule and the architecture demand:
+epochs x FLOP per forward pass x passes per epoch, summed over stages. *Hardware burden* (eq. 2)
+counts what the hardware could have done: processors x peak rate x time. One multiply-add is two
+FLOP (section 3.2). The two differ by the utilisation, so they are compared and combined only
+after the burden is multiplied by it.
+
+Contract: numbers in, `Estimate`s out; each carries its method, inputs, source and band.
+"""
+
+import math
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+from scipy import stats
+
+FLOP_PER_MULTIPLY_ADD = 2
+FORWARD_BACKWARD = 3  # a forward and a backward pass, in forward passes
+ASSUMED_UTILISATION = 0.35  # where none is stated
+NOMINAL_BAND = 2.0  # ×/÷; expected by 2202.05924 app. H, with no coverage claimed
+SUSPICIOUS_UTILISATION = 0.7
+
+NOMINAL = "nominal ×/÷2, no coverage claimed"
+WIDENED = "nominal ×/÷2, widened to hold both measures"
+PREDICTION = "95 % prediction interval of the conversion fit"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of a training: pre-training, training or fine-tuning.
+
+    Attributes
+    ----------
+    epochs, passes_per_epoch : float
+        Passes over the data, and examples (or tokens) in it.
+    flops_per_pass : float
+        FLOP of one forward pass of one example.
+    forward_backward : float
+        Forward passes that a training step of one example is worth: 1 is eq. 1 as printed,
+        3 as its authors applied it.
+    name : str
+    multiply_adds_per_pass : float
+        Instead of `flops_per_pass`, where a paper counts multiply-adds.
+    processors, rate_flops_per_s, time_s : float
+        For the hardware burden; the rate is the peak of one processor.
+    """
+
+    epochs: float | None = None
+    flops_per_pass: float | None = None
+    passes_per_epoch: float | None = None
+    forward_backward: float = 1
+    name: str = "training"
+    multiply_adds_per_pass: float | None = None
+    processors: float | None = None
+    rate_flops_per_s: float | None = None
+    time_s: float | None = None
+
+    @classmethod
+    def of(cls, entry):
+        """Make a stage of a mapping; ValueError for an unknown key."""
+        if isinstance(entry, cls):
+            return entry
+        known = [f.name for f in fields(cls)]
+        for name in entry:
+            if name not in known:
+                raise ValueError(
+                    f"stage {entry.get('name', 'training')!r}: unknown field {name!r}; known: {known}"
+                )
+        return cls(**entry)
+
+    def flop_per_pass(self):
+        """Return FLOP of one forward pass, from multiply-adds where these are given."""
+        if self.flops_per_pass is not None and self.multiply_adds_per_pass is not None:
+            raise ValueError(
+                f"stage {self.name!r}: flops_per_pass and multiply_adds_per_pass are both given; "
+                "one multiply-add is two FLOP, so give one of them"
+            )
+        if self.multiply_adds_per_pass is not None:
+            return flops_from_multiply_adds(self.quantity("multiply_adds_per_pass"))
+        return self.quantity("flops_per_pass")
+
+    def quantity(self, name):
+        """Return a field as a number; ValueError, naming stage and field, where it is none."""
+        return _quantity(getattr(self, name), f"stage {self.name!r}: `{name}`")
+
+
+def _quantity(value, what):
+    if value is None:
+        raise ValueError(f"{what} is missing")
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise ValueError(f"{what} must be a number, got {value!r}")
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(f"{what} must be finite and not negative, got {value!r}")
+    return float(value)
+
+
+def _stages(stages):
+    stages = [Stage.of(stage) for stage in stages]
+    if not stages:
+        raise ValueError("`stages` is empty; an estimate needs at least one stage")
+    return stages
+
+
+def network_operations(stages):
+    """Return the network operations, in FLOP (2007.05558 eq. 1).
+
+    Sum over stages of epochs x FLOP per forward pass x passes per epoch x forward_backward.
+
+    Raises
+    ------
+    ValueError
+        No stage, or a field that is missing, negative or not finite, by stage and name.
+    """
+    return sum(
+        s.quantity("epochs")
+        * s.flop_per_pass()
+        * s.quantity("passes_per_epoch")
+        * s.quantity("forward_backward")
+        for s in _stages(stages)
+    )
+
+
+def hardware_burden(stages):
+    """Return the hardware burden, in FLOP (2007.05558 eq. 2).
+
+    Sum over stages of processors x peak rate x time. Raises as `network_operations`.
+    """
+    return sum(
+        s.quantity("processors") * s.quantity("rate_flops_per_s") * s.quantity("time_s")
+        for s in _stages(stages)
+    )
+
+
+def flops_from_multiply_adds(multiply_adds):
+    """Return FLOP: one multiply-add is two arithmetic operations (2007.05558 section 3.2)."""
+    return FLOP_PER_MULTIPLY_ADD * multiply_adds
+
+
+def language_model_operations(parameters, tokens, frozen_parameters=0):
+    """Return the training operations of a language model, in FLOP: 6 N D.
+
+    Two FLOP a parameter and token forward, four backward (2001.08361 section 2.1). Of a mixture
+    of experts, N counts the active parameters. Frozen parameters are counted forward only.
+    """
+    n = _quantity(parameters, "`parameters`")
+    frozen = _quantity(frozen_parameters, "`frozen_parameters`")
+    if frozen > n:
+        raise ValueError(f"`frozen_parameters` ({frozen:g}) exceeds `parameters` ({n:g})")
+    return (6 * (n - frozen) + 2 * frozen) * _quantity(tokens, "`tokens`")
+
+
+# -- estimates -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One estimate of training compute.
+
+    Attributes
+    ----------
+    value_flop : float
+    method : str
+        ``network operations``, ``hardware burden``, ``burden at utilisation``, ``converted``,
+        ``combined`` or ``stated``.
+    inputs : dict
+        What it was made from.
+    source : str
+    low_flop, high_flop : float
+        The band, and `band` says what it is.
+    band : str
+    derived : bool
+        Not measured, but converted from another quantity.
+    flags : tuple of str
+    """
+
+    value_flop: float
+    method: str
+    inputs: dict = field(default_factory=dict)
+    source: str = ""
+    low_flop: float = math.nan
+    high_flop: float = math.nan
+    band: str = NOMINAL
+    derived: bool = False
+    flags: tuple = ()
+
+    @classmethod
+    def nominal(cls, value_flop, method, **more):
+        """Return an estimate with the nominal band."""
+        return cls(
+            value_flop,
+            method,
+            low_flop=value_flop / NOMINAL_BAND,
+            high_flop=value_flop * NOMINAL_BAND,
+            **more,
+        )
+
+
+def implied_utilisation(operations_flop, burden_flop):
+    """Return network operations over hardware burden; above 1 it is a contradiction."""
+    return operations_flop / burden_flop
+
+
+def combine(operations_flop, burden_flop, utilisation=None, source=""):
+    """Combine the two measures of one system: their geometric mean, the burden at utilisation.
+
+    Parameters
+    ----------
+    operations_flop, burden_flop : float
+    utilisation : float, optional
+        As stated; `ASSUMED_UTILISATION`, flagged as assumed, if left out.
+    source : str
+
+    Returns
+    -------
+    Estimate
+        Its band is ×/÷2, widened to hold both measures.
+    """
+    assumed = utilisation is None
+    utilisation = ASSUMED_UTILISATION if assumed else _quantity(utilisation, "`utilisation`")
+    if not 0 < utilisation <= 1:
+        raise ValueError(f"`utilisation` must be above 0 and at most 1, got {utilisation!r}")
+    achieved = _quantity(burden_flop, "`burden_flop`") * utilisation
+    operations_flop = _quantity(operations_flop, "`operations_flop`")
+    value = math.sqrt(operations_flop * achieved)
+    low, high = value / NOMINAL_BAND, value * NOMINAL_BAND
+    both = (min(operations_flop, achieved), max(operations_flop, achieved))
+    widened = both[0] < low or both[1] > high
+    return Estimate(
+        value,
+        "combined",
+        {"operations_flop": operations_flop, "burden_flop": burden_flop, "utilisation": utilisation},
+        source,
+        min(low, both[0]),
+        max(high, both[1]),
+        WIDENED if widened else NOMINAL,
+        flags=("utilisation assumed",) if assumed else (),
+    )
+
+
+# -- converting one measure into the other ---------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """A log-log line from network operations to hardware burden (2007.05558 app. 8.1).
+
+    Attributes
+    ----------
+    n : int
+    intercept, slope, slope_se, r_squared, r_squared_adjusted : float
+        Of log10 burden on log10 operations.
+    residual_sd, x_mean, x_sum_sq : float
+        What a prediction interval needs.
+    x_low, x_high : float
+        Range of log10 operations that were fitted.
+    """
+
+    n: int
+    intercept: float
+    slope: float
+    slope_se: float
+    r_squared: float
+    r_squared_adjusted: float
+    residual_sd: float
+    x_mean: float
+    x_sum_sq: float
+    x_low: float
+    x_high: float
+
+    def interval(self, x, level=0.95):
+        """Return half the width, in log10, of the prediction interval at log10 operations `x`."""
+        t = stats.t.ppf((1 + level) / 2, self.n - 2)
+        return t * self.residual_sd * math.sqrt(1 + 1 / self.n + (x - self.x_mean) ** 2 / self.x_sum_sq)
+
+
+def fit_conversion(network_ops, burden):
+    """Fit log10 burden on log10 operations by least squares.
+
+    Parameters
+    ----------
+    network_ops, burden : array of float, in FLOP
+        Of models that report both; pairs with a missing one are left out.
+
+    Returns
+    -------
+    Conversion
+
+    Raises
+    ------
+    ValueError
+        Fewer than three whole pairs, or all of one size.
+    """
+    x, y = np.asarray(network_ops, dtype=float), np.asarray(burden, dtype=float)
+    whole = np.isfinite(x) & np.isfinite(y) & (x > 0) & (y > 0)
+    x, y = np.log10(x[whole]), np.log10(y[whole])
+    if len(x) < 3 or np.ptp(x) == 0:
+        raise ValueError(f"a conversion needs three pairs of different sizes, got {len(x)}")
+    fit = stats.linregress(x, y)
+    r_squared = fit.rvalue**2
+    residual = y - fit.intercept - fit.slope * x
+    return Conversion(
+        n=len(x),
+        intercept=float(fit.intercept),
+        slope=float(fit.slope),
+        slope_se=float(fit.stderr),
+        r_squared=float(r_squared),
+        r_squared_adjusted=float(1 - (1 - r_squared) * (len(x) - 1) / (len(x) - 2)),
+        residual_sd=float(np.sqrt((residual**2).sum() / (len(x) - 2))),
+        x_mean=float(x.mean()),
+        x_sum_sq=float(((x - x.mean()) ** 2).sum()),
+        x_low=float(x.min()),
+        x_high=float(x.max()),
+    )
+
+
+def to_hardware_burden(net_ops, fit):
+    """Return the hardware burden that a fit gives for network operations: derived, not measured.
+
+    Parameters
+    ----------
+    net_ops : float, in FLOP
+    fit : Conversion
+
+    Returns
+    -------
+    Estimate
+        With the 95 % prediction interval, n and R² of the fit, and a flag outside its range.
+    """
+    x = math.log10(_quantity(net_ops, "`net_ops`"))
+    y, half = fit.intercept + fit.slope * x, fit.interval(x)
+    outside = not fit.x_low <= x <= fit.x_high
+    return Estimate(
+        10**y,
+        "converted",
+        {"operations_flop": float(net_ops), "fit_n": fit.n, "fit_r_squared": fit.r_squared},
+        low_flop=10 ** (y - half),
+        high_flop=10 ** (y + half),
+        band=PREDICTION,
+        derived=True,
+        flags=("outside the fitted range",) if outside else (),
+    )
+
+
+# -- counting a model's operations -----------------------------------------------------------
+
+# What a counter's number means, by its own documentation or code: FLOP for each of its units.
+COUNTERS = {
+    "torch": (1, "torch.utils.flop_counter: 2 a multiply-add"),
+    "fvcore": (2, "fvcore docs/flop_count.md: one multiply-add counts as one flop"),
+    "thop": (2, "thop README: reports MACs"),
+    "ptflops": (2, "ptflops README: reports multiply-add operations"),
+    "calflops": (1, "calflops README: FLOPs and MACs apart, FLOPs 2 a MAC"),
+    "calflops macs": (2, "calflops README: MACs"),
+}
+
+
+def flop_from_counter(value, counter):
+    """Return FLOP from the number that a counting library reports.
+
+    Raises
+    ------
+    ValueError
+        The counter is not known; `COUNTERS` lists them with the source of their meaning.
+    """
+    if counter not in COUNTERS:
+        raise ValueError(f"`counter` must be one of {', '.join(COUNTERS)}, got {counter!r}")
+    return COUNTERS[counter][0] * _quantity(value, "`value`")
+
+
+def count_forward_flop(model, *inputs, **named):
+    """Count the FLOP of one forward pass of a torch model with torch's own counter.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+    *inputs, **named
+        As the model takes them.
+
+    Returns
+    -------
+    tuple of (int, list of str)
+        FLOP, and the operators that ran and are not counted, sorted: views and element-wise
+        ones mostly, but an operator of weight among them means an undercount.
+
+    Raises
+    ------
+    ValueError
+        The counter found nothing, though the model has parameters.
+    """
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils.flop_counter import FlopCounterMode, flop_registry
+
+    uncounted = set()
+
+    class Seen(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            if getattr(function, "_overloadpacket", function) not in flop_registry:
+                uncounted.add(str(function))
+            return function(*args, **(kwargs or {}))
+
+    with torch.no_grad(), FlopCounterMode(display=False) as counter, Seen():
+        model(*inputs, **named)
+    total = counter.get_total_flops()
+    if total == 0 and any(p.numel() for p in model.parameters()):
+        raise ValueError(
+            "torch's counter found no operation it can count in a model with parameters; it ran: "
+            f"{', '.join(sorted(uncounted)[:12])}"
+        )
+    return total, sorted(uncounted)

@@ -1,0 +1,151 @@
+"""Frames to the tables of the estimation card (`tables` has those of the profiling page)."""
+
+import numpy as np
+
+from traincost.columns import count, significant
+from traincost.prose import Name, say
+from traincost.tables import Heading, Table, parameters, two, versions  # noqa: F401 - the card shows them too
+
+
+def _flop(value):
+    return f"{value:.2e}"
+
+
+def _months(value):
+    return "no limit" if np.isinf(value) else significant(value, 3)
+
+
+def _day(value):
+    return f"{value:%Y-%m-%d}"
+
+
+def estimates(frame):
+    """What `estimates.estimate_systems` returns."""
+    return Table(
+        "estimates",
+        say("Training compute of each system, in FLOP: both measures, the best estimate and its band."),
+        (
+            Heading("system", "system"),
+            Heading("date", "date", _day),
+            Heading("operations_flop", "operations", _flop, "network operations, 2007.05558 eq. 1, or 6 N D"),
+            Heading("burden_flop", "burden", _flop, "hardware burden at the peak rate, 2007.05558 eq. 2"),
+            Heading("utilisation", "utilisation", two, "as stated, else 0.35 assumed"),
+            Heading("implied_utilisation", "implied", two, "operations / burden; above 1 is a contradiction"),
+            Heading("value_flop", "best estimate", _flop),
+            Heading("low_flop", "from", _flop, "nominal ×/÷2 without claimed coverage, or wider"),
+            Heading("high_flop", "to", _flop),
+            Heading("stated_flop", "stated", _flop, "what the source itself gives as its total"),
+            Heading("method", "method"),
+            Heading("operations_method", "operations by"),
+            Heading("rate_note", "rate"),
+            Heading("source", "source"),
+            Heading("problem", "problem"),
+        ),
+        frame,
+        len(frame),
+        "systems that were read",
+    )
+
+
+def sources(where):
+    """Where each figure of a sheet stands."""
+    return Table(
+        "sources",
+        say("Where each figure stands in its paper, with the words as printed."),
+        (
+            Heading("system", "system"),
+            Heading("figure", "figure"),
+            Heading("value", "value"),
+            Heading("at", "where"),
+            Heading("printed", "as printed"),
+        ),
+        where,
+        where["system"].nunique(),
+        "figures of the sheet",
+    )
+
+
+def trends(frame, name):
+    """What `trends.fit_trends` returns."""
+    return Table(
+        "trends",
+        say("Growth of training compute in {data}, by era and group.", data=Name(name)),
+        (
+            Heading("era_start", "era from"),
+            Heading("group", "group"),
+            Heading("n", "systems", count),
+            Heading("first", "first", _day),
+            Heading("last", "last", _day),
+            Heading("slope", "slope", two, "orders of magnitude a year"),
+            Heading("slope_low", "from", two, "bootstrap"),
+            Heading("slope_high", "to", two),
+            Heading("slope_t_low", "t from", two, "least squares"),
+            Heading("slope_t_high", "t to", two),
+            Heading("doubling_months", "doubling (months)", _months),
+            Heading("doubling_low", "at least", _months),
+            Heading("doubling_high", "at most", _months),
+            Heading("r_squared", "R²", two),
+        ),
+        frame,
+        int(frame["n"].sum()) if len(frame) else 0,
+        "dated systems in the period, low outliers dropped",
+    )
+
+
+def sensitivity(frame):
+    """What `trends.sensitivity` returns."""
+    return Table(
+        "sensitivity",
+        say("The doubling time when one choice of the method is changed."),
+        (
+            Heading("choice", "choice"),
+            Heading("value", "value", significant),
+            Heading("era_start", "era from"),
+            Heading("group", "group"),
+            Heading("n", "systems", count),
+            Heading("doubling_months", "doubling (months)", _months),
+            Heading("doubling_low", "at least", _months),
+            Heading("doubling_high", "at most", _months),
+        ),
+        frame,
+        int(frame["n"].max()) if len(frame) else 0,
+        "dated systems in the period",
+    )
+
+
+def contradictions(frame, name, caption):
+    """What `estimates.contradictions` or `estimates.claim_contradictions` returns."""
+    return Table(
+        name,
+        say(caption),
+        (
+            Heading("subject", "of what"),
+            Heading("kind", "kind"),
+            Heading("first", "one value", significant),
+            Heading("first_source", "where"),
+            Heading("second", "the other", significant),
+            Heading("second_source", "where"),
+            Heading("ratio", "ratio", significant),
+            Heading("note", "note"),
+        ),
+        frame,
+        len(frame),
+        "contradictions",
+    )
+
+
+def rejected(frame):
+    """What could not be used of the input."""
+    return Table(
+        "rejected",
+        say("What could not be used, by row and column."),
+        (
+            Heading("row", "row", count),
+            Heading("system", "system"),
+            Heading("column", "column"),
+            Heading("reason", "reason"),
+        ),
+        frame,
+        len(frame),
+        "rows with a problem",
+    )

@@ -1,0 +1,405 @@
+"""Trends of training compute: outliers, eras, bootstrapped growth, and error against compute.
+
+The method of 2202.05924: rows inside a period; z-scores of log10 compute within a window of
+dates; low outliers dropped and large-scale systems set apart; ordinary least squares of log10
+FLOP on date by era and group; a bootstrap that redraws rows and multiplies each drawn row by a
+log-uniform factor. Quantiles are taken on the slope; where they span zero, growth is not
+established and a doubling time has no upper limit.
+
+Groups that were cut on the response (large scale, outliers) are descriptive: their gap, R² and
+intervals are no evidence of two trends.
+
+Contract: a frame with ``system``, ``date``, ``flop`` in, frames out; randomness is explicit.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+DAYS_PER_YEAR = 365.25
+DAYS_PER_MONTH = DAYS_PER_YEAR / 12
+WINDOW_DAYS = 364  # either side, the row itself included
+LOW_Z, LARGE_Z = -2.0, 0.76
+LARGE_FROM = "2015-09-01"
+ERAS = (("1950-01-01", "2009-12-31"), ("2009-12-31", "2015-09-01"), ("2015-09-01", "2100-01-01"))
+NOISE = 2.0  # each estimate may be off by this factor (2202.05924 app. A, app. H)
+N_DRAWS = 1_000
+CHUNK = 1_000_000  # drawn rows in memory at a time
+LEVEL = 0.95
+ALL, LARGE = "all", "large scale"
+
+
+def in_period(systems, start=None, end=None):
+    """Return the rows with a date strictly inside the period and a positive compute.
+
+    The period comes before outlier detection, so it changes each row's neighbours.
+    """
+    date = systems["date"]
+    keep = systems["flop"].gt(0) & np.isfinite(systems["flop"]) & date.notna()
+    if start is not None:
+        keep &= date > pd.Timestamp(start)
+    if end is not None:
+        keep &= date < pd.Timestamp(end)
+    return systems[keep].sort_values("date", kind="stable", ignore_index=True)
+
+
+def window_scores(systems, window_days=WINDOW_DAYS, low_z=LOW_Z, large_z=LARGE_Z, large_from=LARGE_FROM):
+    """Score each system's compute against its neighbours in time.
+
+    Returns
+    -------
+    DataFrame
+        `systems` with ``n_window`` (rows within `window_days`, itself included), ``z`` (of log10
+        FLOP, population standard deviation), ``low_outlier`` (z < `low_z`) and ``large_scale``
+        (z > `large_z`, after `large_from`). A z-score of n rows cannot pass √(n-1), so a window
+        of few rows can never lose one.
+    """
+    days = _days(systems["date"])
+    near = np.abs(days[:, None] - days[None, :]) <= window_days
+    log = np.log10(systems["flop"].to_numpy(dtype=float))
+    n = near.sum(axis=1)
+    mean = (near * log).sum(axis=1) / n
+    sd = np.sqrt((near * (log[None, :] - mean[:, None]) ** 2).sum(axis=1) / n)
+    z = np.divide(log - mean, sd, out=np.zeros_like(log), where=sd > 0)
+    late = (systems["date"] > pd.Timestamp(large_from)).to_numpy()
+    return systems.assign(n_window=n, z=z, low_outlier=z < low_z, large_scale=(z > large_z) & late)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A least-squares line of log10 FLOP on days.
+
+    Attributes
+    ----------
+    n : int
+    slope, intercept : float
+        Per day, at the mean date.
+    slope_low, slope_high : float
+        95 % interval from Student's t.
+    r_squared, x_mean : float
+    """
+
+    n: int
+    slope: float
+    intercept: float
+    slope_low: float
+    slope_high: float
+    r_squared: float
+    x_mean: float
+
+    def at(self, days):
+        """Return log10 FLOP on the line at `days`."""
+        return self.intercept + self.slope * (days - self.x_mean)
+
+
+def fit_line(days, log_compute):
+    """Fit a `Line`; ValueError for fewer than three rows or a single date."""
+    x, y = np.asarray(days, dtype=float), np.asarray(log_compute, dtype=float)
+    if len(x) < 3 or np.ptp(x) == 0:
+        raise ValueError(f"a trend needs three systems of different dates, got {len(x)}")
+    # Dates are centred: day numbers in the tens of thousands would cost half the digits.
+    centred = x - x.mean()
+    sum_sq = (centred**2).sum()
+    slope = (centred * (y - y.mean())).sum() / sum_sq
+    residual = y - y.mean() - slope * centred
+    total = ((y - y.mean()) ** 2).sum()
+    se = np.sqrt((residual**2).sum() / (len(x) - 2) / sum_sq)
+    half = stats.t.ppf((1 + LEVEL) / 2, len(x) - 2) * se
+    r_squared = 1 - (residual**2).sum() / total if total > 0 else np.nan
+    return Line(len(x), slope, y.mean(), slope - half, slope + half, r_squared, x.mean())
+
+
+def perturbed_draw(log_compute, rng, factor=NOISE):
+    """Return log10 compute with each estimate off by a log-uniform factor in [1/factor, factor].
+
+    2202.05924 app. A. Works on any shape.
+    """
+    limit = np.log10(factor)
+    return log_compute + rng.uniform(-limit, limit, size=np.shape(log_compute))
+
+
+def bootstrap_slopes(days, log_compute, n_draws=N_DRAWS, rng=None, noise=NOISE):
+    """Return the slopes of resampled, perturbed rows: one a draw, per day.
+
+    Each drawn row has its own noise. A draw with two or fewer distinct rows is skipped.
+    """
+    rng = rng or np.random.default_rng(0)
+    x, y = np.asarray(days, dtype=float), np.asarray(log_compute, dtype=float)
+    x = x - x.mean()
+    slopes = []
+    step = max(1, CHUNK // len(x))
+    for start in range(0, n_draws, step):
+        drawn = rng.integers(0, len(x), size=(min(step, n_draws - start), len(x)))
+        slopes.append(_slopes(x[drawn], perturbed_draw(y[drawn], rng, noise), drawn))
+    return np.concatenate(slopes)
+
+
+def _slopes(x, y, drawn):
+    ordered = np.sort(drawn, axis=1)
+    distinct = 1 + (np.diff(ordered, axis=1) > 0).sum(axis=1)
+    x = x - x.mean(axis=1, keepdims=True)
+    sum_sq = np.einsum("ij,ij->i", x, x)
+    usable = (distinct > 2) & (sum_sq > 0)
+    products = np.einsum("ij,ij->i", x, y)  # x is centred, so y need not be
+    return products[usable] / sum_sq[usable]
+
+
+def fit_trends(
+    systems,
+    start=None,
+    end=None,
+    eras=ERAS,
+    split_large=True,
+    drop_low=True,
+    window_days=WINDOW_DAYS,
+    low_z=LOW_Z,
+    large_z=LARGE_Z,
+    noise=NOISE,
+    n_draws=N_DRAWS,
+    seed=0,
+    days_per_year=DAYS_PER_YEAR,
+    days_per_month=DAYS_PER_MONTH,
+):
+    """Fit the growth of compute by era and group.
+
+    Parameters
+    ----------
+    systems : DataFrame
+        ``system``, ``date``, ``flop``.
+    start, end : date, optional
+        Period, both ends excluded.
+    eras : sequence of (start, end)
+        The start excluded, the end included.
+    split_large, drop_low : bool
+        Set large-scale systems apart; drop low outliers.
+    window_days, low_z, large_z, noise, n_draws, seed
+        Of the outliers and of the bootstrap.
+    days_per_year, days_per_month : float
+        365 and 30 are those of 2202.05924.
+
+    Returns
+    -------
+    DataFrame
+        A row per era and group (of three systems or more): ``era_start``, ``era_end``,
+        ``group``; ``n``; ``slope`` (orders of magnitude a year) with ``slope_low``,
+        ``slope_high`` (bootstrap) and ``slope_t_low``, ``slope_t_high`` (least squares);
+        ``doubling_months`` with ``doubling_low``, ``doubling_high`` (infinite where growth is
+        not ``established``); ``r_squared``; ``first``, ``last`` (dates), ``start_flop``,
+        ``end_flop`` (on the line at these); ``descriptive`` (the group was cut on compute).
+    """
+    scored = window_scores(in_period(systems, start, end), window_days, low_z, large_z)
+    kept = scored[~scored["low_outlier"]] if drop_low else scored
+    large = kept["large_scale"] if split_large else pd.Series(False, index=kept.index)
+    rng = np.random.default_rng(seed)
+    rows = []
+    for era_start, era_end in eras:
+        dates = kept["date"]
+        inside = (dates > pd.Timestamp(era_start)) & (dates <= pd.Timestamp(era_end))
+        for group, of_group in ((ALL, ~large), (LARGE, large)):
+            part = kept[inside & of_group]
+            if len(part) < 3 or part["date"].nunique() < 2:
+                continue
+            row = _trend(part, n_draws, rng, noise, days_per_year, days_per_month)
+            cut = group == LARGE or (split_large and bool((inside & large).any()))
+            rows.append(
+                {"era_start": era_start, "era_end": era_end, "group": group, **row, "descriptive": cut}
+            )
+    return pd.DataFrame(rows)
+
+
+def _trend(part, n_draws, rng, noise, days_per_year, days_per_month):
+    days, log = _days(part["date"]), np.log10(part["flop"].to_numpy(dtype=float))
+    line = fit_line(days, log)
+    low, high = np.quantile(bootstrap_slopes(days, log, n_draws, rng, noise), [0.025, 0.975])
+    return {
+        "n": line.n,
+        "slope": line.slope * days_per_year,
+        "slope_low": low * days_per_year,
+        "slope_high": high * days_per_year,
+        "slope_t_low": line.slope_low * days_per_year,
+        "slope_t_high": line.slope_high * days_per_year,
+        "doubling_months": doubling_time(line.slope, days_per_month),
+        "doubling_low": doubling_time(high, days_per_month),
+        "doubling_high": doubling_time(low, days_per_month),
+        "established": bool(low > 0),
+        "r_squared": line.r_squared,
+        "first": part["date"].min(),
+        "last": part["date"].max(),
+        "start_flop": 10 ** line.at(days.min()),
+        "end_flop": 10 ** line.at(days.max()),
+    }
+
+
+def doubling_time(slope_per_day, days_per_month=DAYS_PER_MONTH):
+    """Return months in which compute doubles; infinite where it does not grow."""
+    return np.log10(2) / slope_per_day / days_per_month if slope_per_day > 0 else np.inf
+
+
+def sensitivity(
+    systems, windows=(182, 364, 730), thresholds=(0.5, 0.76, 1.0), noises=(1.5, 2.0, 4.0), **more
+):
+    """Fit the trends again with one choice changed at a time.
+
+    Returns
+    -------
+    DataFrame
+        As `fit_trends`, with ``choice`` and ``value`` of what was changed.
+    """
+    changes = [("window_days", w) for w in windows]
+    changes += [("large_z", z) for z in thresholds]
+    changes += [("noise", n) for n in noises]
+    parts = [
+        fit_trends(systems, **{**more, choice: value}).assign(choice=choice, value=value)
+        for choice, value in changes
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def record_setters(systems):
+    """Return the systems that used more compute than every earlier one."""
+    ordered = systems.sort_values("date", kind="stable")
+    return ordered[ordered["flop"] > ordered["flop"].cummax().shift(fill_value=0.0)]
+
+
+def largest(systems, n, window_days=WINDOW_DAYS):
+    """Return the systems among the `n` largest of their window of dates."""
+    days, flop = _days(systems["date"]), systems["flop"].to_numpy(dtype=float)
+    near = np.abs(days[:, None] - days[None, :]) <= window_days
+    rank = (near & (flop[None, :] > flop[:, None])).sum(axis=1)
+    return systems[rank < n]
+
+
+def _days(dates):
+    return (dates - pd.Timestamp("1970-01-01")).dt.total_seconds().to_numpy() / 86400
+
+
+# -- error against compute -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ErrorFit:
+    """Least squares of a form of the error on log10 compute.
+
+    Attributes
+    ----------
+    form : str
+        ``polynomial``: log10(1/error); ``exponential``: 1/error; both linear in log10 compute.
+    n : int
+    intercept, slope, slope_low, slope_high, r_squared : float
+        With the 95 % interval of the slope.
+    residual_sd, x_mean, x_sum_sq, x_high : float
+        `x_high` is the largest log10 compute fitted.
+    """
+
+    form: str
+    n: int
+    intercept: float
+    slope: float
+    slope_low: float
+    slope_high: float
+    r_squared: float
+    residual_sd: float
+    x_mean: float
+    x_sum_sq: float
+    x_high: float
+
+
+def fit_error(error, compute_flop, form="polynomial"):
+    """Fit error against compute, in the polynomial or the exponential form of 2007.05558.
+
+    Parameters
+    ----------
+    error : array of float
+        Fractions, above 0.
+    compute_flop : array of float
+    form : str
+
+    Returns
+    -------
+    ErrorFit
+
+    Raises
+    ------
+    ValueError
+        Unknown form, or fewer than three whole pairs.
+    """
+    forms = {"polynomial": lambda e: -np.log10(e), "exponential": lambda e: 1 / e}
+    if form not in forms:
+        raise ValueError(f"`form` must be polynomial or exponential, got {form!r}")
+    error, compute_flop = np.asarray(error, dtype=float), np.asarray(compute_flop, dtype=float)
+    whole = np.isfinite(error) & np.isfinite(compute_flop) & (error > 0) & (compute_flop > 0)
+    x, y = np.log10(compute_flop[whole]), forms[form](error[whole])
+    if len(x) < 3 or np.ptp(x) == 0:
+        raise ValueError(f"a fit needs three systems of different compute, got {len(x)}")
+    fit = stats.linregress(x, y)
+    half = stats.t.ppf((1 + LEVEL) / 2, len(x) - 2) * fit.stderr
+    residual = y - fit.intercept - fit.slope * x
+    return ErrorFit(
+        form,
+        len(x),
+        float(fit.intercept),
+        float(fit.slope),
+        float(fit.slope - half),
+        float(fit.slope + half),
+        float(fit.rvalue**2),
+        float(np.sqrt((residual**2).sum() / (len(x) - 2))),
+        float(x.mean()),
+        float(((x - x.mean()) ** 2).sum()),
+        float(x.max()),
+    )
+
+
+def exponents(error, compute_flop):
+    """Return the exponents of compute in error^-1, from both directions of the regression.
+
+    Returns
+    -------
+    dict
+        ``error_on_compute``: 1/|slope| of log error on log compute (2007.05558 section 3.2),
+        with ``low`` and ``high`` from the slope's 95 % interval; ``compute_on_error``: |slope|
+        of the reverse regression; ``n``, ``r_squared``, ``slope``.
+    """
+    fit = fit_error(error, compute_flop)
+    reverse = fit.r_squared / fit.slope  # slope of x on y
+    return {
+        "n": fit.n,
+        "r_squared": fit.r_squared,
+        "slope": -fit.slope,
+        "error_on_compute": 1 / abs(fit.slope),
+        "low": 1 / max(abs(fit.slope_low), abs(fit.slope_high)),
+        "high": 1 / fit.slope_low if fit.slope_low > 0 else np.inf,
+        "compute_on_error": abs(reverse),
+    }
+
+
+def project(fit, target_error, level=LEVEL):
+    """Return the compute at which a fit reaches a target error, with its prediction interval.
+
+    The interval is Fieller's (calibration): all computes whose prediction interval of a single
+    new system holds the target.
+
+    Returns
+    -------
+    dict
+        ``log10_flop``, ``low``, ``high`` (infinite where the slope's sign is not certain), and
+        ``orders_beyond``, how far past the largest compute fitted that lies.
+    """
+    y = -np.log10(target_error) if fit.form == "polynomial" else 1 / target_error
+    x = (y - fit.intercept) / fit.slope
+    t = stats.t.ppf((1 + level) / 2, fit.n - 2)
+    scale = (t * fit.residual_sd) ** 2
+    a = fit.slope**2 - scale / fit.x_sum_sq
+    distance = y - (fit.intercept + fit.slope * fit.x_mean)
+    low, high = -np.inf, np.inf
+    if a > 0:
+        root = np.sqrt(scale * (a * (1 + 1 / fit.n) + distance**2 / fit.x_sum_sq))
+        middle = fit.x_mean + fit.slope * distance / a
+        low, high = middle - root / a, middle + root / a
+    return {
+        "log10_flop": float(x),
+        "low": float(low),
+        "high": float(high),
+        "orders_beyond": float(x - fit.x_high),
+    }
