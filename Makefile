@@ -17,8 +17,10 @@ RUN := PYTHONDONTWRITEBYTECODE= "$(PYTHON)" -m
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | while IFS='|' read -r name what; do printf '  make %-10s %s\n' "$$name" "$$what"; done
 
-page: install ## build reports/demo-sweep/profiling.html from the shipped runs
+page: install ## build the shipped pages: reports/demo-sweep/profiling.html and the compute cards
 	@$(RUN) traincost page notebooks/runs/demo-sweep -f params/demo.yaml -o reports/demo-sweep
+	@$(RUN) traincost estimate notebooks/runs/demo-sweep -o reports/demo-sweep
+	@$(RUN) traincost estimate params/milestones.yaml -f params/milestones-card.yaml -o reports/milestones
 
 test: install ## run the tests that take no more than a few minutes
 	@$(RUN) pytest -n auto -m "not slow and not torch and not browser"

@@ -5,7 +5,9 @@ import subprocess
 import sys
 import textwrap
 
+import nbformat
 import pytest
+from conftest import ROOT
 
 pytestmark = [
     pytest.mark.torch,
@@ -87,7 +89,7 @@ def test_lightning_test_pass(torch, tmp_path):
             enable_progress_bar=False,
             enable_model_summary=False,
             default_root_dir=tmp_path,
-            callbacks=[timer.callback()],
+            callbacks=[timer],
         )
         trainer.fit(module, loader)
         assert timer.columns() == {}
@@ -139,3 +141,71 @@ def test_every_task_gives_pairs_of_known_characters(torch):
         a, rest = question.split("x")
         b, c = rest.split("=")
         assert int(a) * int(answer.removeprefix("x=")) + int(b) == int(c)
+
+
+def test_counting_the_flop_of_a_model(torch):
+    from traincost.compute import count_forward_flop
+
+    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
+    total, uncounted = count_forward_flop(model, torch.ones(3, 8))
+    assert total == 2 * 3 * (8 * 16 + 16 * 4)
+    assert any("relu" in name for name in uncounted)
+
+
+def test_a_model_of_which_nothing_is_counted_is_refused(torch):
+    from traincost.compute import count_forward_flop
+
+    with pytest.raises(ValueError, match=r"found no operation it can count.*embedding"):
+        count_forward_flop(torch.nn.Embedding(5, 3), torch.tensor([1, 2]))
+
+
+def test_the_demo_models_own_count_agrees_with_torchs_on_what_that_counts(torch):
+    from traincost.compute import count_forward_flop
+    from traincost.demo.vae import SequenceVAE
+
+    model = SequenceVAE(hidden=24, latent=4)
+    question, answer = torch.ones(1, 7, dtype=torch.long), torch.ones(1, 9, dtype=torch.long)
+
+    class Forward(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self):
+            return self.model.losses(question, answer, 0.0)
+
+    counted, uncounted = count_forward_flop(Forward())
+    own = model.forward_flop(7, 9)
+    if any("gru" in name or "mkldnn_rnn" in name for name in uncounted):
+        assert counted < own
+    else:
+        assert counted == pytest.approx(own, rel=0.05)
+
+
+def test_the_sweep_notebook_runs_under_papermill(torch, tmp_path):
+    from traincost import publish
+
+    notebook = nbformat.read(ROOT / "notebooks" / "sweep.ipynb", as_version=4)
+    parameters = {
+        "runs_dir": str(tmp_path / "runs"),
+        "tasks": ["list_summation"],
+        "loss_settings": ["beta0_const_w0"],
+        "val_check_interval": 1.0,
+        "eval_generation_num_samples": 64,
+        "samples_per_question": 1,
+    }
+    publish.execute(notebook, parameters, tmp_path / "failed.ipynb")
+    record = json.loads((tmp_path / "runs/list_summation-beta0_const_w0/run.json").read_text())
+    assert record["status"] == "completed"
+    assert record["config"]["eval_generation_num_samples"] == 64
+
+
+def test_cuda_counters_of_a_real_device(torch):
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device; the path is tested against torch's own API in test_cost.py")
+    from traincost.cost import Meter
+
+    torch.ones(200 * 2**20 // 4, device="cuda").sum().item()
+    with Meter() as meter:
+        torch.ones(50 * 2**20 // 4, device="cuda").sum().item()
+    assert 50 <= meter.columns()["cost_memory_mib"] < 200

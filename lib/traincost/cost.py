@@ -206,7 +206,8 @@ def _synchronize():
 class InferenceTimer:
     """Time the test pass: the whole of it, and the forward passes of its batches.
 
-    With Lightning, pass :meth:`callback` to the trainer. Without, wrap the pass and its loader::
+    With Lightning it is a callback: ``Trainer(callbacks=[timer])`` times ``trainer.test``.
+    Without, wrap the pass and its loader::
 
         with timer:
             for batch in timer.batches(loader):
@@ -216,7 +217,16 @@ class InferenceTimer:
     the epoch is what a caller waits for, loading included. Each use starts afresh.
     """
 
+    def __new__(cls):
+        # A trainer takes only what derives from its Callback; a script without Lightning must
+        # not import it for this.
+        base = _callback_class()
+        if base is not None and not issubclass(cls, base):
+            cls = type(cls.__name__, (cls, base), {"__module__": cls.__module__})
+        return super().__new__(cls)
+
     def __init__(self):
+        super().__init__()
         self._reset()
 
     def _reset(self):
@@ -260,35 +270,36 @@ class InferenceTimer:
             "cost_inference_epoch_s": self._epoch_s,
         }
 
-    def callback(self):
-        """Return a Lightning callback that times ``trainer.test`` with this timer."""
-        return _test_pass_callback(self)
+    # -- Lightning's hooks ---------------------------------------------------------------------
+
+    def on_test_epoch_start(self, trainer, module):
+        """Start the epoch's clock."""
+        self.__enter__()
+
+    def on_test_batch_start(self, trainer, module, batch, batch_idx, dataloader_idx=0):
+        """Start a batch's clock."""
+        self.start_batch()
+
+    def on_test_batch_end(self, trainer, module, outputs, batch, batch_idx, dataloader_idx=0):
+        """Stop a batch's clock."""
+        self.end_batch()
+
+    def on_test_epoch_end(self, trainer, module):
+        """Stop the epoch's clock."""
+        self.__exit__()
+
+
+def _callback_class():
+    """Return the Callback of the Lightning that is loaded, or None."""
+    for name in ("lightning.pytorch.callbacks", "pytorch_lightning.callbacks"):
+        if name in sys.modules:
+            return sys.modules[name].Callback
+    return None
 
 
 def _now():
     _synchronize()
     return time.perf_counter()
-
-
-def _test_pass_callback(timer):
-    from lightning.pytorch.callbacks import Callback
-
-    class TestPass(Callback):
-        """Times the test pass of the trainer it is given to."""
-
-        def on_test_epoch_start(self, trainer, module):
-            timer.__enter__()
-
-        def on_test_batch_start(self, trainer, module, batch, batch_idx, dataloader_idx=0):
-            timer.start_batch()
-
-        def on_test_batch_end(self, trainer, module, outputs, batch, batch_idx, dataloader_idx=0):
-            timer.end_batch()
-
-        def on_test_epoch_end(self, trainer, module):
-            timer.__exit__()
-
-    return TestPass()
 
 
 def __getattr__(name):

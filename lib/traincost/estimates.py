@@ -26,13 +26,14 @@ def estimate_systems(frame, rate=peak_rate):
     frame : DataFrame
         `systems.Systems.frame`.
     rate : callable
-        (processor, precision) to (FLOP/s, what was taken), or None for an unknown processor.
+        (processor, precision) to (FLOP/s, what was taken, its source), or None for an unknown
+        processor.
 
     Returns
     -------
     DataFrame
         A row per system: ``system``, ``date``, ``domain``, ``source``; ``operations_flop`` and
-        how (``operations_method``); ``burden_flop``, ``rate_flop_per_s``, ``rate_note``;
+        how (``operations_method``); ``burden_flop``, ``rate_flop_per_s``, ``rate_note``, ``rate_source``;
         ``utilisation``, ``utilisation_assumed``; ``implied_utilisation`` (above 1 is a
         contradiction); ``achieved_flop`` = burden x utilisation; ``value_flop``, the best
         estimate: combined of both measures, else the one there is, else the stated value;
@@ -43,7 +44,7 @@ def estimate_systems(frame, rate=peak_rate):
 
 def _estimate(row, rate):
     operations, method, problem = _operations(row)
-    burden, rate_value, rate_note = _burden(row, rate)
+    burden, rate_value, rate_note, rate_source = _burden(row, rate)
     stated_utilisation = row.utilisation if 0 < row.utilisation <= 1 else None
     utilisation = stated_utilisation or compute.ASSUMED_UTILISATION
     best = _best(operations, burden, stated_utilisation, row)
@@ -58,6 +59,7 @@ def _estimate(row, rate):
         "burden_flop": burden,
         "rate_flop_per_s": rate_value,
         "rate_note": rate_note,
+        "rate_source": rate_source,
         "utilisation": utilisation if np.isfinite(burden) else np.nan,
         "utilisation_assumed": stated_utilisation is None,
         "implied_utilisation": compute.implied_utilisation(operations, burden) if both else np.nan,
@@ -96,12 +98,12 @@ def _operations(row):
 def _burden(row, rate):
     found = rate(row.processor, row.precision) if row.processor else None
     if row.rate_flop_per_s > 0:
-        found = (row.rate_flop_per_s, "as given")
+        found = (row.rate_flop_per_s, "as given", "the input")
     if found is None:
-        return np.nan, np.nan, f"no rate for {row.processor!r}" if row.processor else ""
-    value, note = found
+        return np.nan, np.nan, f"no rate for {row.processor!r}" if row.processor else "", ""
+    value, note, source = found
     seconds = row.processor_hours * 3600 if row.processor_hours > 0 else row.processors * row.time_s
-    return seconds * value, value, note
+    return seconds * value, value, note, source
 
 
 def _or_none(value):
@@ -139,9 +141,9 @@ def fit_conversion(estimates):
 
 
 def dated(estimates):
-    """Return ``system``, ``date``, ``flop`` of the systems that a trend can use."""
+    """Return ``system``, ``date``, ``domain``, ``flop`` of the systems that a trend can use."""
     known = estimates[estimates["value_flop"].gt(0) & estimates["date"].notna()]
-    return known[["system", "date", "value_flop"]].rename(columns={"value_flop": "flop"})
+    return known[["system", "date", "domain", "value_flop"]].rename(columns={"value_flop": "flop"})
 
 
 def fit_errors(estimates, target):
@@ -163,8 +165,10 @@ def fit_errors(estimates, target):
     }
 
 
-def contradictions(estimates, frame):
+def contradictions(estimates, frame, fits=None):
     """List what the systems' own figures contradict.
+
+    `fits`, of `fit_errors`, adds the two forms' projections where they differ.
 
     Returns
     -------
@@ -182,8 +186,18 @@ def contradictions(estimates, frame):
             note = "a utilisation above 1: a percentage among fractions?"
             first, second = (stored, "as stored"), (stored / 100, "as a percentage")
             rows.append(_row(e.system, "utilisation stored as a percentage", first, second, note))
+    rows += _projections(fits)
     table = pd.DataFrame(rows, columns=_NUMBERS)
     return table.sort_values("ratio", ascending=False, kind="stable", ignore_index=True)
+
+
+def _projections(fits):
+    if not fits:
+        return []
+    values = [(10 ** min(p["log10_flop"], 300), f"{form} form") for form, p in fits["projections"].items()]
+    note = "both forms describe the data"
+    row = _row("compute at the target error", "projections of two forms", *values, note)
+    return [row] if row[-2] > DISAGREE else []
 
 
 def _row(subject, kind, first, second, note=""):

@@ -38,7 +38,6 @@ def estimates(frame):
             Heading("method", "method"),
             Heading("operations_method", "operations by"),
             Heading("rate_note", "rate"),
-            Heading("source", "source"),
             Heading("problem", "problem"),
         ),
         frame,
@@ -47,13 +46,34 @@ def estimates(frame):
     )
 
 
-def sources(where):
-    """Where each figure of a sheet stands."""
+def rates(frame):
+    """The peak rates that `frame`, of estimates, used."""
+    used = frame[frame["rate_flop_per_s"].gt(0)]
+    used = used.groupby(["rate_note", "rate_source"], sort=True)["rate_flop_per_s"].agg(["first", "size"])
+    return Table(
+        "rates",
+        say("Peak rates taken for the hardware burden."),
+        (
+            Heading("rate_note", "rate"),
+            Heading("first", "FLOP/s", _flop),
+            Heading("size", "systems", count),
+            Heading("rate_source", "source"),
+        ),
+        used.reset_index(),
+        int(used["size"].sum()),
+        "systems with a hardware burden",
+    )
+
+
+def sources(where, frame):
+    """Where each figure of a sheet stands; `frame` has each system's paper."""
+    where = where.assign(source=where["system"].map(dict(zip(frame["system"], frame["source"], strict=True))))
     return Table(
         "sources",
         say("Where each figure stands in its paper, with the words as printed."),
         (
             Heading("system", "system"),
+            Heading("source", "paper"),
             Heading("figure", "figure"),
             Heading("value", "value"),
             Heading("at", "where"),

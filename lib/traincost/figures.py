@@ -214,6 +214,18 @@ def _occurrences(timing, name):
     return figure, legend + _cut(timing["level"].nunique())
 
 
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _powers_of_ten(axis):
+    """Label the decades of a log axis as 10ⁿ, in text: maths would be drawn, not written."""
+    axis.set_major_locator(mpl.ticker.LogLocator(numticks=9))
+    axis.set_major_formatter(
+        mpl.ticker.FuncFormatter(lambda v, _: "10" + str(round(np.log10(v))).translate(_SUPERSCRIPT))
+    )
+    axis.set_minor_locator(mpl.ticker.NullLocator())
+
+
 def _plain_log_axis(axes, values):
     """Label decades with plain numbers, and more where there are few."""
     low, high = values.min(), values.max()
@@ -313,6 +325,7 @@ def system_estimates(estimates):
     axes.plot(stated, places, "|", color=INK, markersize=9, markeredgewidth=1.6)
     _label_rows(axes, rows["system"])
     axes.set_xscale("log")
+    _powers_of_ten(axes.xaxis)
     axes.set_xlabel("training compute (FLOP)")
     axes.grid(axis="x")
     legend = [(svg.THEME[SERIES[0]], "estimate with its band")]
@@ -335,6 +348,8 @@ def conversion_fit(points, fit):
     axes.plot(10**x, 10**x, color=MUTED, linewidth=0.9, linestyle=(0, (4, 3)))
     axes.set_xscale("log")
     axes.set_yscale("log")
+    _powers_of_ten(axes.xaxis)
+    _powers_of_ten(axes.yaxis)
     axes.set_xlabel("network operations (FLOP)")
     axes.set_ylabel("hardware burden (FLOP)")
     return figure, [
@@ -358,9 +373,20 @@ def compute_trend(points, trends):
         axes.plot(shown["date"], shown["flop"], marker, color=colour, markersize=4.5, alpha=0.85)
     for row in trends.itertuples():
         colour = SERIES[1] if row.group == LARGE else SERIES[0]
+        band = ([row.start_low, row.end_low], [row.start_high, row.end_high])
+        middle = row.first + (row.last - row.first) / 2
+        centre = np.sqrt(row.start_flop * row.end_flop)
+        axes.fill_between(
+            [row.first, middle, row.last],
+            [band[0][0], centre, band[0][1]],
+            [band[1][0], centre, band[1][1]],
+            color=GRID,
+            linewidth=0,
+        )
         axes.plot([row.first, row.last], [row.start_flop, row.end_flop], color=colour, linewidth=1.6)
     axes.set_yscale("log")
+    _powers_of_ten(axes.yaxis)
     axes.set_ylabel("training compute (FLOP)")
     axes.grid(axis="both")
     legend = [((m, svg.THEME[c]), text) for chosen, m, c, text in groups if chosen.any()]
-    return figure, [*legend, ("range", "fitted trend of an era and group")]
+    return figure, [*legend, ("range", "fitted trend of an era and group, its slope's interval in grey")]

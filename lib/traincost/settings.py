@@ -134,6 +134,8 @@ class Estimation(_FromNotebook):
         As in `Profiling`.
     claims : str
         A YAML file of printed claims to set against each other, or empty.
+    subset : str
+        Of the systems for the trends: ``records``, ``largest N``, a domain, or all.
     start, end : str
         Period of the trends, both ends excluded; empty for none.
     target_error : float
@@ -151,6 +153,7 @@ class Estimation(_FromNotebook):
     note: str = ""
     links: dict = dataclasses.field(default_factory=dict)
     claims: str = ""
+    subset: str = ""
     start: str = ""
     end: str = ""
     target_error: float = 0.01

@@ -128,7 +128,7 @@ def _systems(name, rows, where, rejected, left_out=0):
     numeric = [figure for figure in FIGURES if figure not in _TEXT_FIGURES]
     frame[numeric] = frame[numeric].astype(float)
     for column in ("domain", "source", *_TEXT_FIGURES):
-        frame[column] = frame[column].fillna("").astype("str")
+        frame[column] = pd.Series(["" if pd.isna(v) else str(v) for v in frame[column]], dtype="str")
     frame["date"] = pd.to_datetime(frame["date"], utc=True).dt.tz_localize(None)
     return Systems(
         name,
@@ -172,7 +172,7 @@ def date(value):
         if match:
             day, month, year = map(int, match.groups())
             return pd.Timestamp(year, month, day)
-        if re.fullmatch(r"\d{4}-\d{2}(-\d{2})?([T ].*)?", text):
+        if re.fullmatch(r"\d{4}-\d{2}(-\d{2})?([T ]\d{2}:\d{2}\S*)?", text):
             return pd.Timestamp(text).tz_localize(None)
     except ValueError:
         pass
@@ -183,8 +183,11 @@ def _checked(row_number, row, rejected):
     """Return a row with its figures as numbers; what is unusable is missing and listed."""
     name = str(row.get("system") or "").strip()
     if not name:
-        rejected.append((row_number, "", "system", "the row names no system"))
-        return None
+        if not any(row.get(figure) for figure in FIGURES):
+            rejected.append((row_number, "", "system", "the row names no system and reports nothing"))
+            return None
+        name = f"(unnamed, row {row_number})"
+        rejected.append((row_number, name, "system", "the row names no system; its figures are used"))
     checked = {"system": name, "domain": row.get("domain"), "source": row.get("source"), "date": pd.NaT}
     if row.get("date") in (None, ""):
         rejected.append((row_number, name, "date", "has no date: it is in no trend"))

@@ -18,6 +18,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from traincost.errors import ParameterError
+
 DAYS_PER_YEAR = 365.25
 DAYS_PER_MONTH = DAYS_PER_YEAR / 12
 WINDOW_DAYS = 364  # either side, the row itself included
@@ -187,7 +189,8 @@ def fit_trends(
         ``slope_high`` (bootstrap) and ``slope_t_low``, ``slope_t_high`` (least squares);
         ``doubling_months`` with ``doubling_low``, ``doubling_high`` (infinite where growth is
         not ``established``); ``r_squared``; ``first``, ``last`` (dates), ``start_flop``,
-        ``end_flop`` (on the line at these); ``descriptive`` (the group was cut on compute).
+        ``end_flop`` (on the line at these), and ``start_low`` to ``end_high``, the same of the
+        interval's slopes through the mean point; ``descriptive`` (the group was cut on compute).
     """
     scored = window_scores(in_period(systems, start, end), window_days, low_z, large_z)
     kept = scored[~scored["low_outlier"]] if drop_low else scored
@@ -229,6 +232,18 @@ def _trend(part, n_draws, rng, noise, days_per_year, days_per_month):
         "last": part["date"].max(),
         "start_flop": 10 ** line.at(days.min()),
         "end_flop": 10 ** line.at(days.max()),
+        **_band(line, days, low, high),
+    }
+
+
+def _band(line, days, low, high):
+    """Return where lines of the interval's slopes, through the mean point, begin and end."""
+    first, last = days.min() - line.x_mean, days.max() - line.x_mean
+    return {
+        "start_low": 10 ** (line.intercept + high * first),
+        "start_high": 10 ** (line.intercept + low * first),
+        "end_low": 10 ** (line.intercept + low * last),
+        "end_high": 10 ** (line.intercept + high * last),
     }
 
 
@@ -269,6 +284,29 @@ def largest(systems, n, window_days=WINDOW_DAYS):
     near = np.abs(days[:, None] - days[None, :]) <= window_days
     rank = (near & (flop[None, :] > flop[:, None])).sum(axis=1)
     return systems[rank < n]
+
+
+def subset(systems, which=""):
+    """Return a subset by name: ``records``, ``largest N`` of each window, or a domain; all if empty.
+
+    Raises
+    ------
+    ParameterError
+        `which` is none of these.
+    """
+    if not which:
+        return systems
+    if which == "records":
+        return record_setters(systems)
+    kind, _, n = which.partition(" ")
+    if kind == "largest" and n.isdecimal() and int(n) > 0:
+        return largest(systems, int(n))
+    domains = sorted(set(systems["domain"]) - {""})
+    if which in domains:
+        return systems[systems["domain"] == which]
+    raise ParameterError(
+        f"`subset` must be records, largest N, or one of {', '.join(domains) or 'no domains'}, got {which!r}"
+    )
 
 
 def _days(dates):

@@ -93,3 +93,39 @@ def test_a_page_against_a_notebook_that_only_imports(tmp_path):
     ours, bare = (statistics.median(taken[1:]) for taken in times.values())
     print(f"\nmedians: page {ours:.2f} s, bare notebook {bare:.2f} s")
     assert report("the page of 36 runs", ours, bare, "a notebook that only imports", 1.5) <= 1.5
+
+
+def test_a_bootstrapped_trend_against_loops():
+    """1,000 draws over the group sizes of the 2022 table, on the same kind of data."""
+    numpy = pytest.importorskip("numpy")
+    linear = pytest.importorskip("sklearn.linear_model", reason="needs the peers extra")
+    from traincost import trends
+
+    rng = numpy.random.default_rng(0)
+    groups = [(numpy.sort(rng.uniform(0, 5000, n)), rng.normal(20, 1, n)) for n in (19, 20, 60, 19)]
+
+    def ours():
+        for x, y in groups:
+            trends.bootstrap_slopes(x, y, 1000, numpy.random.default_rng(1))
+
+    def loop(fit):
+        for x, y in groups:
+            for _ in range(1000):
+                drawn = rng.integers(0, len(x), len(x))
+                fit(x[drawn], trends.perturbed_draw(y[drawn], rng))
+
+    def seconds(work, repetitions):
+        times = []
+        for _ in range(repetitions):
+            started = time.perf_counter()
+            work()
+            times.append(time.perf_counter() - started)
+        return statistics.median(times)
+
+    vectorised = seconds(ours, 9)
+    sklearn = seconds(lambda: loop(lambda x, y: linear.LinearRegression().fit(x[:, None], y)), 3)
+    polyfit = seconds(lambda: loop(lambda x, y: numpy.polyfit(x, y, 1)), 3)
+    print(f"\nbootstrap: {sklearn / vectorised:.0f} x faster than a scikit-learn loop (target at least 500)")
+    print(f"bootstrap: {polyfit / vectorised:.0f} x faster than a polyfit loop (target at least 40)")
+    assert sklearn / vectorised >= 500
+    assert polyfit / vectorised >= 40

@@ -107,7 +107,7 @@ def trend(trends, name, settings):
     """Each doubling time with its data, period and filter."""
     if not len(trends):
         return [say("Fewer than three dated systems lie in any era, so no trend is fitted.")]
-    said = [_trend(row, name) for row in trends.itertuples()]
+    said = [_trend(row, name, settings.subset) for row in trends.itertuples()]
     if trends["descriptive"].any():
         said.append(
             say(
@@ -126,12 +126,13 @@ def trend(trends, name, settings):
     return said
 
 
-def _trend(row, name):
+def _trend(row, name, subset):
     base = ("trends", row.era_start, row.group)
     period = say("{a} to {b}", a=When(f"{row.first:%Y-%m}"), b=When(f"{row.last:%Y-%m}"))
     lead = say(
-        "{data}, {period}, {group} ({n} systems, low outliers dropped): ",
+        "{data}{subset}, {period}, {group} ({n} systems, low outliers dropped): ",
         data=Name(name),
+        subset=say(" ({s})", s=Name(subset)) if subset else "",
         period=period,
         group="large-scale systems" if row.group == LARGE else "systems not set apart",
         n=number_of(key(*base, "n"), row.n),

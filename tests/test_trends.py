@@ -1,0 +1,234 @@
+"""Trends: a known line comes back, intervals cover, and the 2022 table is reproduced."""
+
+import json
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import REFERENCE
+
+from traincost import trends
+
+COMPUTE = REFERENCE / "compute"
+
+
+def systems(dates, log_flop):
+    names = [f"s{i}" for i in range(len(dates))]
+    return pd.DataFrame(
+        {"system": names, "date": pd.to_datetime(dates), "flop": 10.0 ** np.asarray(log_flop)}
+    )
+
+
+def line(n, months, start="2012-01-01", sd=0.0, seed=0):
+    """Return systems every 30 days that double each `months`, with scatter in log10."""
+    rng = np.random.default_rng(seed)
+    dates = pd.date_range(start, periods=n, freq="30D")
+    days = (dates - dates[0]).days.to_numpy()
+    growth = np.log10(2) * days / (months * trends.DAYS_PER_MONTH)
+    return systems(dates, 20 + growth + rng.normal(0, sd, n))
+
+
+def fit(frame, **options):
+    return trends.fit_trends(frame, eras=(("1900-01-01", "2100-01-01"),), split_large=False, **options)
+
+
+def test_a_noise_free_exponential_gives_its_doubling_time():
+    row = fit(line(60, 7.25), drop_low=False, noise=1.0).iloc[0]
+    assert row["doubling_months"] == pytest.approx(7.25, rel=1e-9)
+    assert row["doubling_low"] == pytest.approx(7.25, rel=1e-9)
+    assert row["r_squared"] == pytest.approx(1)
+    assert row["established"]
+
+
+def test_the_month_is_stated_by_the_caller():
+    days = 7.25 * trends.DAYS_PER_MONTH
+    row = fit(line(60, 7.25), drop_low=False, days_per_month=30).iloc[0]
+    assert row["doubling_months"] == pytest.approx(days / 30)
+
+
+def test_growth_that_spans_zero_has_no_upper_limit():
+    rng = np.random.default_rng(0)
+    frame = systems(pd.date_range("2015-01-01", periods=12, freq="30D"), 20 + rng.normal(0, 1, 12))
+    row = fit(frame, drop_low=False).iloc[0]
+    assert not row["established"]
+    assert np.isinf(row["doubling_high"])
+    assert np.isfinite(row["doubling_low"])
+
+
+def test_perturbed_draws_stay_within_the_factor():
+    draws = trends.perturbed_draw(np.full(50_000, 20.0), np.random.default_rng(0)) - 20
+    assert np.abs(draws).max() <= np.log10(2)
+    assert np.abs(draws).max() > 0.999 * np.log10(2)
+    assert draws.std() == pytest.approx(np.log10(2) / np.sqrt(3), rel=0.02)  # uniform in the log
+
+
+def test_a_vectorised_draw_equals_a_row_by_row_one():
+    rng = np.random.default_rng(3)
+    x, y = rng.uniform(0, 3000, 25), rng.normal(20, 1, 25)
+    slopes = trends.bootstrap_slopes(x, y, 40, np.random.default_rng(5))
+    rng = np.random.default_rng(5)
+    drawn = rng.integers(0, 25, size=(40, 25))
+    noisy = trends.perturbed_draw(y[drawn], rng)
+    centred = x - x.mean()
+    expected = [
+        np.polynomial.Polynomial.fit(centred[i], v, 1).convert().coef[1]
+        for i, v in zip(drawn, noisy, strict=True)
+    ]
+    assert slopes == pytest.approx(expected, rel=1e-9)
+
+
+def test_draws_of_two_or_fewer_distinct_rows_are_skipped():
+    slopes = trends.bootstrap_slopes(
+        [0.0, 1.0, 2.0], [1.0, 2.0, 3.0], 1000, np.random.default_rng(0), noise=1.0
+    )
+    assert 100 < len(slopes) < 400  # all three distinct: 3!/27 of the draws
+    assert slopes == pytest.approx(np.ones(len(slopes)))
+
+
+def test_a_small_window_never_loses_a_row():
+    frame = systems(["2015-01-01", "2015-02-01", "2015-03-01", "2015-04-01"], [20, 20, 20, 1])
+    scored = trends.window_scores(frame)
+    assert (scored["n_window"] == 4).all()
+    assert np.abs(scored["z"]).max() <= np.sqrt(3) + 1e-9
+    assert not scored["low_outlier"].any()
+
+
+def test_the_period_is_strict_and_comes_before_the_windows():
+    frame = systems(["2015-01-01", "2015-02-01", "2015-03-01"], [20, 20, np.nan])
+    assert list(trends.in_period(frame, "2015-01-01")["system"]) == ["s1"]
+
+
+def test_records_and_largest():
+    frame = systems(["2015-01-01", "2015-02-01", "2015-03-01", "2018-01-01"], [20, 19, 21, 20.5])
+    assert list(trends.record_setters(frame)["system"]) == ["s0", "s2"]
+    assert list(trends.largest(frame, 1)["system"]) == ["s2", "s3"]
+
+
+def test_subsets_by_name():
+    frame = systems(["2015-01-01", "2015-02-01", "2015-03-01"], [20, 19, 21]).assign(domain=["a", "b", "b"])
+    assert list(trends.subset(frame)["system"]) == ["s0", "s1", "s2"]
+    assert list(trends.subset(frame, "records")["system"]) == ["s0", "s2"]
+    assert list(trends.subset(frame, "largest 1")["system"]) == ["s2"]
+    assert list(trends.subset(frame, "b")["system"]) == ["s1", "s2"]
+    with pytest.raises(ValueError, match="`subset` must be records, largest N, or one of a, b, got 'c'"):
+        trends.subset(frame, "c")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "low", "high"), [(60, 0.93, 0.97), (20, 0.91, 0.96)])
+def test_the_intervals_cover_the_truth(n, low, high):
+    truth = np.log10(2) / (9.0 * trends.DAYS_PER_MONTH)
+    boot = student = 0
+    for seed in range(1000):
+        frame = line(n, 9.0, sd=1.0, seed=seed)
+        days, log = trends._days(frame["date"]), np.log10(frame["flop"].to_numpy())
+        a, b = np.quantile(
+            trends.bootstrap_slopes(days, log, 500, np.random.default_rng(seed)), [0.025, 0.975]
+        )
+        boot += a <= truth <= b
+        fitted = trends.fit_line(days, log)
+        student += fitted.slope_low <= truth <= fitted.slope_high
+    assert low <= boot / 1000 <= high
+    assert 0.93 <= student / 1000 <= 0.97
+
+
+def test_a_hundred_thousand_draws_stay_small():
+    x, y = np.arange(60.0), np.random.default_rng(0).normal(20, 1, 60)
+    tracemalloc.start()
+    assert len(trends.bootstrap_slopes(x, y, 100_000)) == 100_000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**30 / 4
+
+
+def test_projection_of_an_exact_law():
+    compute = 10.0 ** np.arange(16, 24)
+    error = (compute / 1e15) ** (-1 / 12)
+    found = trends.exponents(error, compute)
+    assert found["error_on_compute"] == pytest.approx(12)
+    assert found["compute_on_error"] == pytest.approx(12)
+    projected = trends.project(trends.fit_error(error, compute), 0.01)
+    assert projected["log10_flop"] == pytest.approx(15 + 24)
+    assert projected["low"] == pytest.approx(projected["high"])
+    assert projected["orders_beyond"] == pytest.approx(39 - 23)
+
+
+@pytest.mark.parametrize("form", ["cubic", ""])
+def test_an_unknown_form_is_refused(form):
+    with pytest.raises(ValueError, match="`form` must be polynomial or exponential"):
+        trends.fit_error([0.1, 0.2, 0.3], [1, 2, 3], form)
+
+
+# -- the 2022 table ------------------------------------------------------------------------------
+
+AUTHORS = {"days_per_year": 365, "days_per_month": 30}
+PERIOD = {"start": "1950-01-01", "end": "2022-02-01"}
+SPLIT = (("1950-01-01", "2009-12-31"), ("2009-12-31", "2100-01-01"))
+BLOCKS = {
+    "fig1|All|Pre Deep Learning Era": (trends.ERAS, True, 0, "all"),
+    "fig1|All|Deep Learning Era": (trends.ERAS, True, 1, "all"),
+    "fig1|All|Large Scale Era": (trends.ERAS, True, 2, "all"),
+    "fig1|Large Scale|Large Scale Era": (trends.ERAS, True, 2, "large scale"),
+    "fig1_merged_DL|All|Pre Deep Learning Era": (SPLIT, True, 0, "all"),
+    "fig1_merged_DL|All|Deep Learning Era": (SPLIT, True, 1, "all"),
+    "fig1_merged_DL|Large Scale|Deep Learning Era": (SPLIT, True, 1, "large scale"),
+    "fig3|All|Pre Deep Learning Era": (SPLIT, False, 0, "all"),
+    "fig3|All|Deep Learning Era": (SPLIT, False, 1, "all"),
+}
+
+
+@pytest.fixture(scope="module")
+def table_2022():
+    from traincost.systems import read_systems
+
+    frame = read_systems(COMPUTE / "compute_trends_2022_123_systems.csv").frame
+    return frame[["system", "date", "stated_compute_flop"]].rename(columns={"stated_compute_flop": "flop"})
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("block", BLOCKS)
+def test_deterministic_blocks_of_the_2022_table(table_2022, block):
+    expected = json.loads((COMPUTE / "trend_fits_exact.json").read_text())[block]
+    eras, split, era, group = BLOCKS[block]
+    found = trends.fit_trends(table_2022, eras=eras, split_large=split, n_draws=100, **PERIOD, **AUTHORS)
+    row = found[(found["era_start"] == eras[era][0]) & (found["group"] == group)].iloc[0]
+    assert row["n"] == expected["n"]
+    assert row["slope"] == pytest.approx(expected["slope_oom_per_year_365"], rel=1e-9)
+    assert row["doubling_months"] == pytest.approx(expected["doubling_months_30"], rel=1e-9)
+    assert row["r_squared"] == pytest.approx(expected["r2"], rel=1e-9)
+    assert row["start_flop"] == pytest.approx(expected["start"], rel=1e-7)
+    assert row["end_flop"] == pytest.approx(expected["end"], rel=1e-7)
+    assert f"{row['first']:%Y-%m-%d}" == expected["first"]
+    assert f"{row['last']:%Y-%m-%d}" == expected["last"]
+
+
+@pytest.mark.reference
+def test_low_outliers_by_name(table_2022):
+    scored = trends.window_scores(trends.in_period(table_2022, **PERIOD))
+    assert set(scored[scored["low_outlier"]]["system"]) == {
+        "DeepStack",
+        "Hanabi 4 player",
+        "Hide and Seek",
+        "LSUN Bedroom model",
+        "ERNIE 3.0",
+    }
+    assert scored["large_scale"].sum() == 19
+
+
+@pytest.mark.reference
+def test_bootstrap_intervals_agree_within_monte_carlo_error(table_2022):
+    found = trends.fit_trends(table_2022, n_draws=4000, **PERIOD, **AUTHORS)
+    expected = {0: (16.2, 30.4), 1: (3.9, 9.1), 2: (4.4, 8.2), 3: (7.8, 24.7)}
+    for i, (low, high) in expected.items():
+        assert found["doubling_low"].iloc[i] == pytest.approx(low, rel=0.06)
+        assert found["doubling_high"].iloc[i] == pytest.approx(high, rel=0.15)
+
+
+@pytest.mark.reference
+def test_the_quoted_doubling_time_of_large_systems_does_not_come_out(table_2022):
+    months = []
+    for z in np.linspace(0.5, 1.0, 6):
+        found = trends.fit_trends(table_2022, large_z=z, n_draws=100, **PERIOD, **AUTHORS)
+        months += list(found[found["group"] == "large scale"]["doubling_months"])
+    assert min(months) > 9.9
