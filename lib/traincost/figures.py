@@ -218,12 +218,19 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def _powers_of_ten(axis):
-    """Label the decades of a log axis as 10ⁿ, in text: maths would be drawn, not written."""
-    axis.set_major_locator(mpl.ticker.LogLocator(numticks=9))
-    axis.set_major_formatter(
-        mpl.ticker.FuncFormatter(lambda v, _: "10" + str(round(np.log10(v))).translate(_SUPERSCRIPT))
-    )
+    """Label a log axis as 10ⁿ, in text: maths would be drawn, not written."""
+    low, high = axis.get_view_interval()
+    few = high < 300 * low  # decades alone would leave the axis bare
+    axis.set_major_locator(mpl.ticker.LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=9))
+    axis.set_major_formatter(mpl.ticker.FuncFormatter(_power_of_ten))
     axis.set_minor_locator(mpl.ticker.NullLocator())
+
+
+def _power_of_ten(value, _):
+    exponent = int(np.floor(np.log10(value) + 1e-9))
+    power = "10" + str(exponent).translate(_SUPERSCRIPT)
+    factor = round(value / 10.0**exponent)
+    return power if factor == 1 else f"{factor}·{power}"
 
 
 def _plain_log_axis(axes, values):

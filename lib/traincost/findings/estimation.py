@@ -279,9 +279,10 @@ def caption_conversion(points, fit):
 def caption_trend(points, trends):
     """How many systems the trend figure shows, and what was set apart."""
     return say(
-        "Training compute of {n} dated systems; {low} low outliers and {large} large-scale systems are "
+        "Training compute of {n} dated systems; {low} low {outliers} and {large} large-scale systems are "
         "marked, a line for each era and group.",
         n=number_of("trend.n", len(points)),
         low=number_of("trend.n_low", points["low_outlier"].sum()),
+        outliers=plural(points["low_outlier"].sum(), "outlier"),
         large=number_of("trend.n_large", points["large_scale"].sum()),
     )
