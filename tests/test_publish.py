@@ -356,3 +356,15 @@ def test_a_very_long_name_does_not_swell_the_page(tmp_path):
             tmp_path / "runs" / f"r{i}", record(f"r{i}", config=config, runtime_s=20.0 + i, sections=sections)
         )
     assert publish.page(tmp_path / "runs", tmp_path / "out").stat().st_size < 250_000
+
+
+def test_a_kernel_that_dies_is_told_and_writes_no_page(tmp_path, monkeypatch, capfd):
+    broken = nbformat.read(ROOT / "notebooks/profiling.ipynb", as_version=4)
+    broken.cells[
+        0
+    ].source = "import os, sys; print('last words', file=sys.__stderr__, flush=True); os._exit(9)"
+    nbformat.write(broken, tmp_path / "broken.ipynb")
+    monkeypatch.setattr(publish, "notebook_path", lambda kind: tmp_path / "broken.ipynb")
+    assert main(["page", str(small_collection(tmp_path / "runs", 2)), "-o", str(tmp_path / "out")]) == 1
+    assert "the kernel died" in capfd.readouterr().err
+    assert not (tmp_path / "out").exists()

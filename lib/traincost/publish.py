@@ -17,6 +17,7 @@ from traincost.errors import NothingToReport, ParameterError
 from traincost.settings import refuse_unknown
 
 PACKAGE = Path(__file__).parent
+KERNEL_LOG = "kernel.log"
 
 
 class BuildFailed(RuntimeError):
@@ -109,6 +110,7 @@ def execute(notebook, parameters, failed_path, progress=False):
     """
     import nbformat
     import papermill
+    from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
     logging.getLogger("papermill").setLevel(logging.ERROR)
@@ -127,6 +129,9 @@ def execute(notebook, parameters, failed_path, progress=False):
                 stderr_file=sys.stderr if progress else None,
                 raise_on_iopub_timeout=True,
             )
+        except DeadKernelError as problem:
+            log = Path(folder, KERNEL_LOG).read_text(encoding="utf-8", errors="replace")
+            raise BuildFailed(f"the kernel died: {problem}\n{log[-2000:]}") from None
         except PapermillExecutionError as problem:
             _raise_refusal(problem)
             failed_path.parent.mkdir(parents=True, exist_ok=True)
@@ -163,6 +168,12 @@ def _own_kernel(folder):
             )
 
         async def start_kernel(self, **kwargs):
+            # What the kernel's process itself says on its way down is no message of ours.
+            with open(os.path.join(folder, KERNEL_LOG), "ab") as log:
+                kwargs["stdout"] = kwargs["stderr"] = log
+                await self._start(kwargs)
+
+        async def _start(self, kwargs):
             kwargs["env"] = {
                 **kwargs.get("env", os.environ),
                 "IPYTHONDIR": os.path.join(folder, "ipython"),
