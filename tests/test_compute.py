@@ -125,6 +125,12 @@ def test_counters(counter, factor):
         ("Google TPU v3", "Google TPU v3"),
         ("TPUv4", "Google TPU v4"),
         ("H100 80GB", "NVIDIA H100 SXM"),
+        ("8xV100", "NVIDIA V100 SXM2"),
+        ("NVIDIA H100 80GB PCIe", "NVIDIA H100 PCIe"),
+        ("V100S", None),
+        ("NVIDIA A100, NVIDIA H100 SXM5", None),
+        ("H100 or A100", None),
+        ("A100 SXM4 40 GB, A100 SXM4 80 GB", "NVIDIA A100 SXM"),
         ("A1000", None),
         ("abacus", None),
     ],
@@ -141,6 +147,9 @@ def test_a_rate_says_what_it_took_and_what_it_fell_back_to():
     assert source
     assert "no fp8 rate is known" in peak_rate("A100", "fp8")[1]
     assert peak_rate("A100", sparse=True)[0] == 624e12
+    assert "no nvl variant is known" in peak_rate("H100 NVL")[1]
+    assert "no laptop variant is known" in peak_rate("RTX 4090 Laptop GPU")[1]
+    assert "variant" not in peak_rate("H100 PCIe")[1]
     assert peak_rate("unheard of") is None
     with pytest.raises(ValueError, match="`precision` must be one of"):
         peak_rate("A100", "half")

@@ -106,6 +106,28 @@ def test_no_test_pass_no_columns(clock):
     assert timer.columns() == {}
 
 
+def test_a_pass_that_breaks_off_measured_nothing(clock):
+    timer = InferenceTimer()
+
+    def interrupted():
+        with timer:
+            for i, _ in enumerate(timer.batches(range(3))):
+                clock(1)
+                if i:
+                    raise KeyError("broken batch")
+
+    with pytest.raises(KeyError):
+        interrupted()
+    assert timer.columns() == {}
+
+
+def test_integers_of_numpy_count():
+    numpy = pytest.importorskip("numpy")
+    with Meter(numpy.int64(2), numpy.int64(4)) as meter:
+        pass
+    assert type(meter.columns()["cost_models"]) is int
+
+
 def test_each_use_of_the_timer_starts_afresh(clock):
     timer = InferenceTimer()
     for seconds in (5, 7):

@@ -12,7 +12,7 @@ from conftest import REFERENCE, ROOT, record, write_run
 
 from traincost import estimates, publish
 from traincost.__main__ import main
-from traincost.errors import NothingToReport
+from traincost.errors import NothingToReport, ParameterError
 from traincost.systems import date, number, read_claims, read_systems
 
 COMPUTE = REFERENCE / "compute"
@@ -146,13 +146,15 @@ def test_the_documents_six_contradictions_are_in_the_shipped_claims():
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("3e23", 3e23), ("3E+23", 3e23), ("1,200,000", 1.2e6), (5, 5.0), ("1_000", 1000), (".5", 0.5)],
+    [("3e23", 3e23), ("3E+23", 3e23), ("1,200,000.5", 1200000.5), (5, 5.0), ("1_000", 1000), (".5", 0.5)],
 )
 def test_number_forms(text, value):
     assert number(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "many", "1-2", "nan", "inf", None, True, [1], "1e999"])
+@pytest.mark.parametrize(
+    "text", ["", "many", "1-2", "nan", "inf", "3,5e22", "1,5", "12,34", None, True, [1], "1e999"]
+)
 def test_what_is_no_number(text):
     with pytest.raises(ValueError, match="number"):
         number(text)
@@ -191,6 +193,11 @@ def test_rows_that_cannot_be_used_are_named_and_the_rest_goes_on(tmp_path):
         ("no date", LANGUAGE, None),
         ("odd", {"flops": 3, **LANGUAGE}),
         ("chip", {"processor": "Mystery 9000", "processors": 1, "time_s": 1}),
+        ("half", {"precision": "half", **HARDWARE}),
+        ("upper", {"precision": "BF16", "processor": "A100", "processor_hours": 1}),
+        ("percent", {"error": 35, **LANGUAGE}),
+        ("frozen", {"frozen_parameters": 2e9, **LANGUAGE}),
+        ("huge", {"parameters": 1e300, "tokens": 1e300}),
     )
     found, reported = estimated(path)
     problems = {(row.system, row.column): row.reason for row in reported.rejected.itertuples()}
@@ -201,6 +208,11 @@ def test_rows_that_cannot_be_used_are_named_and_the_rest_goes_on(tmp_path):
     assert "has no date" in problems["no date", "date"]
     assert problems["odd", "flops"] == "is no figure that is known"
     assert found.loc["chip", "rate_note"] == "no rate for 'Mystery 9000'"
+    assert problems["half", "precision"].startswith("must be one of bf16")
+    assert problems["percent", "error"] == "must be a fraction below one, got 35"
+    assert "exceeds `parameters`" in found.loc["frozen", "problem"]
+    assert "more than a number can hold" in found.loc["huge", "problem"]
+    assert found.loc["upper", "rate_note"].startswith("NVIDIA A100 SXM, bf16")
     assert found.loc["good", "value_flop"] == 6e19
     assert found.loc["two dates", "value_flop"] == 6e19
 
@@ -256,12 +268,17 @@ def test_runs_with_a_compute_block_are_systems(tmp_path):
     write_run(tmp_path / "a", record("a", compute=block, runtime_s=50.0))
     write_run(tmp_path / "b", record("b", compute={"stages": [{"epochs": 1}]}))
     write_run(tmp_path / "c", record("c"))
+    write_run(tmp_path / "d", record("d", status="failed", compute=block))
     found, reported = estimated(tmp_path)
     assert list(found.index) == ["a", "b"]
     assert found.loc["a", "operations_flop"] == 6e9
     assert found.loc["a", "burden_flop"] == 2 * 1e9 * 50
     assert found.loc["a", "implied_utilisation"] == pytest.approx(0.06)
-    assert "`flops_per_pass` is missing" in reported.rejected["reason"].iloc[0]
+    assert found.loc["a", "operations_method"] == "eq. 1, forward and backward as 3"
+    reasons = dict(zip(reported.rejected["system"], reported.rejected["reason"], strict=True))
+    assert "`flops_per_pass` is missing" in reasons["b"]
+    assert reasons["c"] == "has no compute block"
+    assert reasons["d"] == "is not counted: status is failed"
 
 
 def test_runs_without_compute_blocks_are_refused(tmp_path):
@@ -290,11 +307,70 @@ def test_the_papers_own_totals_are_met_within_a_factor_of_two():
     assert (found["implied_utilisation"].dropna() <= 1).all()
 
 
+def test_a_sheet_of_which_nothing_can_be_estimated_makes_no_card(tmp_path, capsys):
+    path = sheet(tmp_path / "s.yaml", ("alone", {"parameters": 1e9}))
+    assert main(["estimate", str(path), "-o", str(tmp_path / "out")]) == 2
+    err = capsys.readouterr().err
+    assert "no system can be estimated; the first, 'alone'" in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"start": "soon"}, "`start` must be a date like 2015-09-01, got 'soon'"),
+        ({"subset": "best"}, "`subset` must be records"),
+        ({"target_error": 2.0}, "`target_error` must be a fraction"),
+    ],
+)
+def test_unusable_parameters_of_the_card(tmp_path, parameters, message):
+    path = sheet(tmp_path / "s.yaml", ("a", LANGUAGE))
+    with pytest.raises(ParameterError, match=message):
+        publish.estimate(path, tmp_path / "out", parameters)
+
+
+@pytest.mark.parametrize(
+    "claim", [{"about": "x", "value": 0, "where": "y"}, {"about": "x", "value": "3 months"}, 3]
+)
+def test_claims_that_cannot_be_compared_are_refused(tmp_path, claim):
+    (tmp_path / "claims.yaml").write_text(yaml.safe_dump({"claims": [claim]}))
+    with pytest.raises(ParameterError, match="`claims`: each must have about, a value above zero"):
+        read_claims(tmp_path / "claims.yaml")
+
+
+def test_an_impossible_date_costs_its_own_row(tmp_path):
+    text = "systems:\n- {system: a, date: 2020-13-45, figures: {parameters: 1e9, tokens: 1e10}}\n"
+    (tmp_path / "s.yaml").write_text(
+        text + "- {system: b, date: 2020-01-02, figures: {stated_compute_flop: 5}}\n"
+    )
+    reported = read_systems(tmp_path / "s.yaml")
+    assert list(reported.frame["system"]) == ["a", "b"]
+    assert "must be one date" in reported.rejected["reason"].iloc[0]
+
+
+def test_the_first_filled_of_two_columns_is_read(tmp_path):
+    header = "Training time (hours),Model,Training compute (FLOP),"
+    header += "Hardware utilization (MFU),Hardware utilization (HFU)\n"
+    (tmp_path / "s.csv").write_text(header + "abc\n1,Alpha,1e20,,0.62\n")
+    reported = read_systems(tmp_path / "s.csv")
+    assert list(reported.frame["utilisation"].dropna()) == [0.62]
+
+
+def test_names_cannot_forge_lines_of_the_audit(tmp_path, capsys):
+    figures = {"operations_flop": 2e17, "processor": "V100", "processors": 1, "time_s": 1000}
+    main(["audit", str(sheet(tmp_path / "s.yaml", ("a\n0 contradictions\x1b[2J", figures)))])
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert out.splitlines()[-1].endswith("contradictions among 1 systems")
+    assert not any(line == "0 contradictions" for line in out.splitlines())
+
+
 def test_audit_prints_the_contradictions(tmp_path, capsys):
     figures = {"operations_flop": 2e17, "processor": "V100", "processors": 1, "time_s": 1000}
     assert main(["audit", str(sheet(tmp_path / "s.yaml", ("big", figures)))]) == 0
     out = capsys.readouterr().out
-    assert "big: implied utilisation above 1: 2e+17 (eq. 1) against 1.25e+17 (NVIDIA V100" in out
+    assert "big: implied utilisation above 1: 2e+17 (as given) against 1.25e+17 (NVIDIA V100" in out
     assert "contradictions among 1 systems" in out
 
 

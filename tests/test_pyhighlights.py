@@ -75,6 +75,16 @@ def test_latest_orders_by_time_and_number_and_keeps_configurations_apart(tmp_pat
     assert len(set(cost.cost_table(found, latest=False)["report"])) == 3
 
 
+def test_latest_never_merges_settings_that_differ_or_are_unknown(tmp_path):
+    for i in (1, 2):
+        folder = tmp_path / f"differ/2026-01-0{i}T00-00-00"
+        write_results(folder, results(seeds=(0,)), {"data": {"seed": i}}, f"2026-01-0{i}T00-00-00")
+    assert len(cost.cost_table(read_collection(tmp_path))["report"].unique()) == 2
+    for path in tmp_path.rglob("manifest.json"):
+        path.unlink()
+    assert len(cost.cost_table(read_collection(tmp_path))["report"].unique()) == 2
+
+
 def test_seeds_of_one_process_are_not_exchangeable(tmp_path):
     write_results(tmp_path / "toy/1", results())
     found = read_collection(tmp_path)

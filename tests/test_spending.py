@@ -157,3 +157,26 @@ def test_the_cost_per_model_is_taken_where_it_is_known(tmp_path):
     found = runs_of(tmp_path, rows)
     assert list(spending.score_front(found.runs, "f1")["front"]) == [True, False]
     assert spending.cost_label(found.runs) == "runtime per model, in s"
+
+
+def test_runs_of_their_own_process_share_none():
+    made = collection_of({"task": list("aaa")}, [1.0, 2.0, 3.0])
+    made.runs["process"] = ["", "", "p"]
+    made.runs["cost_memory_mib"] = [5.0, 6.0, 7.0]
+    assert not cost.cost_table(made, by=["task"])["shared_process"].any()
+    made.runs["process"] = ["", "p", "p"]
+    assert cost.cost_table(made, by=["task"])["shared_process"].all()
+
+
+def test_a_run_without_cost_per_model_is_set_against_its_runtime():
+    made = collection_of({"a": list("xy")}, [100.0, 50.0])
+    made.runs["cost_runtime_per_run_s"] = [10.0, np.nan]
+    made.runs["score.f1"] = [0.5, 0.4]
+    assert list(spending.score_front(made.runs, "f1")["cost"]) == [10.0, 50.0]
+
+
+def test_unreadable_runs_are_of_no_level(tmp_path):
+    runs_of(tmp_path, [({"task": "a"}, 1.0, {}, {}, "completed")])
+    write_run(tmp_path / "bad", "{")
+    write_run(tmp_path / "odd", record("odd", config={}, status="failed"))
+    assert not len(spending.unfinished(read_collection(tmp_path), "task"))

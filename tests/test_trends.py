@@ -49,11 +49,37 @@ def test_the_month_is_stated_by_the_caller():
 
 def test_growth_that_spans_zero_has_no_upper_limit():
     rng = np.random.default_rng(0)
-    frame = systems(pd.date_range("2015-01-01", periods=12, freq="30D"), 20 + rng.normal(0, 1, 12))
+    frame = systems(pd.date_range("2015-01-01", periods=12, freq="60D"), 20 + rng.normal(0, 1, 12))
     row = fit(frame, drop_low=False).iloc[0]
     assert not row["established"]
     assert np.isinf(row["doubling_high"])
     assert np.isfinite(row["doubling_low"])
+
+
+def test_three_systems_do_not_establish_growth():
+    frame = systems(["2016-01-01", "2018-01-01", "2020-01-01"], [18, 21, 20])
+    row = fit(frame, drop_low=False).iloc[0]
+    assert row["slope_low"] > 0  # resampling three rows leaves only noise
+    assert row["slope_t_low"] < 0
+    assert not row["established"]
+    assert np.isinf(row["doubling_high"])
+
+
+def test_a_history_of_under_a_year_has_no_trend():
+    assert not len(fit(line(10, 3.0), drop_low=False))
+    assert len(fit(line(20, 3.0), drop_low=False))
+
+
+def test_window_scores_are_those_of_the_definition():
+    rng = np.random.default_rng(0)
+    dates = pd.to_datetime("2012-01-01") + pd.to_timedelta(np.sort(rng.integers(0, 3000, 80)), unit="D")
+    frame = systems(dates, rng.normal(21, 2, 80))
+    scored = trends.window_scores(frame)
+    log, days = np.log10(frame["flop"].to_numpy()), trends._days(frame["date"])
+    for i in (0, 17, 79):
+        near = np.abs(days - days[i]) <= 364
+        assert scored["n_window"].iloc[i] == near.sum()
+        assert scored["z"].iloc[i] == pytest.approx((log[i] - log[near].mean()) / log[near].std(), rel=1e-9)
 
 
 def test_perturbed_draws_stay_within_the_factor():
@@ -152,6 +178,13 @@ def test_projection_of_an_exact_law():
     assert projected["log10_flop"] == pytest.approx(15 + 24)
     assert projected["low"] == pytest.approx(projected["high"])
     assert projected["orders_beyond"] == pytest.approx(39 - 23)
+
+
+def test_an_error_that_does_not_fall_is_not_called_falling():
+    compute = 10.0 ** np.arange(16, 22)
+    assert not trends.exponents(np.array([0.1, 0.2, 0.25, 0.3, 0.35, 0.4]), compute)["established"]
+    with pytest.raises(ValueError, match="does not change with compute"):
+        trends.exponents(np.full(6, 0.25), compute)
 
 
 @pytest.mark.parametrize("form", ["cubic", ""])

@@ -24,7 +24,7 @@ def main(arguments=None):
 
 
 def _one_line(problem):
-    return " ".join(str(problem).split())
+    return _printable(" ".join(str(problem).split()))
 
 
 def _parser():
@@ -96,14 +96,20 @@ def _audit(options):
     reported = read_systems(options.file)
     found = estimates.contradictions(estimates.estimate_systems(reported.frame), reported.frame)
     for row in found.itertuples():
-        print(
+        line = (
             f"{row.subject}: {row.kind}: {row.first:.3g} ({row.first_source}) against "
             f"{row.second:.3g} ({row.second_source}), ratio {row.ratio:.3g}"
         )
+        print(_printable(line))
     for row in reported.rejected.itertuples():
-        print(f"row {row.row} {row.system}: {row.column}: {row.reason}", file=sys.stderr)
+        print(_printable(f"row {row.row} {row.system}: {row.column}: {row.reason}"), file=sys.stderr)
     print(f"{len(found)} contradictions among {len(reported.frame)} systems")
     return 0
+
+
+def _printable(text):
+    """Keep a name from a file from moving the cursor, or from looking like a line of ours."""
+    return "".join(c if c.isprintable() else "�" for c in text)
 
 
 if __name__ == "__main__":

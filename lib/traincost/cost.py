@@ -11,6 +11,7 @@ machine is sized by.
 """
 
 import contextlib
+import numbers
 import resource
 import sys
 import time
@@ -169,7 +170,7 @@ class Meter:
             raise RuntimeError("the meter was read before it was stopped; call stop() first")
         self._check_counts()
         self._check_workers()
-        concurrency, models = self.concurrency, self.models
+        concurrency, models = int(self.concurrency), int(self.models)
         columns = {
             "cost_runtime_s": self._runtime_s,
             "cost_runtime_per_run_s": self._runtime_s * concurrency / models,
@@ -186,7 +187,7 @@ class Meter:
     def _check_counts(self):
         for name in ("concurrency", "models"):
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"`{name}` must be an integer of at least 1, got {value!r}")
 
     def _check_workers(self):
@@ -238,8 +239,11 @@ class InferenceTimer:
         self._epoch_started = _now()
         return self
 
-    def __exit__(self, *exception):
-        self._epoch_s = _now() - self._epoch_started
+    def __exit__(self, kind=None, value=None, traceback=None):
+        if kind is None:
+            self._epoch_s = _now() - self._epoch_started
+        else:
+            self._reset()  # a pass that broke off measured nothing
         return False
 
     def batches(self, loader):

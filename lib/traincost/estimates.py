@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from traincost import compute, trends
+from traincost.errors import NothingToReport
 from traincost.processors import peak_rate
 
 DISAGREE = 2.0  # ×/÷; two values farther apart contradict each other
@@ -38,8 +39,19 @@ def estimate_systems(frame, rate=peak_rate):
         contradiction); ``achieved_flop`` = burden x utilisation; ``value_flop``, the best
         estimate: combined of both measures, else the one there is, else the stated value;
         ``method``, ``low_flop``, ``high_flop``, ``band``; ``stated_flop``; ``problem``.
+
+    Raises
+    ------
+    NothingToReport
+        None of the systems can be estimated.
     """
-    return pd.DataFrame([_estimate(row, rate) for row in frame.itertuples(index=False)])
+    table = pd.DataFrame([_estimate(row, rate) for row in frame.itertuples(index=False)])
+    if not table["value_flop"].gt(0).any():
+        first = table.iloc[0]
+        raise NothingToReport(
+            f"no system can be estimated; the first, {first['system']!r}: {first['problem']}"
+        )
+    return table
 
 
 def _estimate(row, rate):
@@ -78,10 +90,7 @@ def _estimate(row, rate):
 def _operations(row):
     """Return the network operations, how they were found, and what was missing."""
     if row.operations_flop > 0:
-        return row.operations_flop, "eq. 1", ""
-    if row.parameters > 0 and row.tokens > 0:
-        frozen = row.frozen_parameters if row.frozen_parameters > 0 else 0
-        return compute.language_model_operations(row.parameters, row.tokens, frozen), "6 N D", ""
+        return row.operations_flop, row.operations_note or "as given", ""
     stage = compute.Stage(
         epochs=_or_none(row.epochs),
         flops_per_pass=_or_none(row.flop_per_pass),
@@ -90,9 +99,16 @@ def _operations(row):
         forward_backward=compute.FORWARD_BACKWARD,
     )
     try:
-        return compute.network_operations([stage]), "eq. 1, forward and backward as 3", ""
+        if row.parameters > 0 and row.tokens > 0:
+            frozen = row.frozen_parameters if row.frozen_parameters > 0 else 0
+            found = compute.language_model_operations(row.parameters, row.tokens, frozen), "6 N D"
+        else:
+            found = compute.network_operations([stage]), "eq. 1, forward and backward as 3"
     except ValueError as problem:
         return np.nan, "", str(problem)
+    if not np.isfinite(found[0]):
+        return np.nan, "", "its figures multiply to more than a number can hold"
+    return (*found, "")
 
 
 def _burden(row, rate):
@@ -103,7 +119,8 @@ def _burden(row, rate):
         return np.nan, np.nan, f"no rate for {row.processor!r}" if row.processor else "", ""
     value, note, source = found
     seconds = row.processor_hours * 3600 if row.processor_hours > 0 else row.processors * row.time_s
-    return seconds * value, value, note, source
+    burden = row.burden_flop if row.burden_flop > 0 else seconds * value
+    return burden if np.isfinite(burden) else np.nan, value, note, source
 
 
 def _or_none(value):

@@ -48,7 +48,7 @@ def estimates(frame):
 
 def rates(frame):
     """The peak rates that `frame`, of estimates, used."""
-    used = frame[frame["rate_flop_per_s"].gt(0)]
+    used = frame[frame["burden_flop"].gt(0)]
     used = used.groupby(["rate_note", "rate_source"], sort=True)["rate_flop_per_s"].agg(["first", "size"])
     return Table(
         "rates",
@@ -65,9 +65,8 @@ def rates(frame):
     )
 
 
-def sources(where, frame):
-    """Where each figure of a sheet stands; `frame` has each system's paper."""
-    where = where.assign(source=where["system"].map(dict(zip(frame["system"], frame["source"], strict=True))))
+def sources(where):
+    """Where each figure of a sheet stands."""
     return Table(
         "sources",
         say("Where each figure stands in its paper, with the words as printed."),

@@ -11,7 +11,7 @@ PRECISIONS = ("bf16", "fp16", "tf32", "fp32", "fp64", "fp8")
 DEFAULT = ("bf16", "fp16", "tf32", "fp32")  # what a training is taken to have used, best first
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Processor:
     """One processor.
 
@@ -35,15 +35,35 @@ class Processor:
     per: str = "chip"
 
 
+# Words that tell variants of a processor apart; one that the table does not know is told.
+_VARIANTS = {"pcie", "sxm", "sxm2", "sxm4", "sxm5", "nvl", "laptop", "mobile", "max", "super", "ti"}
+_SEVERAL = re.compile(r",|;|/|\+|&|\bor\b|\band\b", re.IGNORECASE)
+
+
 def find(name, processors=None):
-    """Return the processor of a name as papers write it, or None: the longest alias in it wins."""
-    text = f" {re.sub(r'[^a-z0-9]+', ' ', name.lower())} "
+    """Return the processor of a name as papers write it, or None.
+
+    The alias most of whose words the name has wins. A name of several different processors is
+    none: which of them did how much is not said.
+    """
+    found = {_find(part, processors) for part in _SEVERAL.split(name)} - {None}
+    return found.pop() if len(found) == 1 else None
+
+
+def _find(name, processors):
+    words = _words(name)
     best, length = None, 0
     for processor in PROCESSORS if processors is None else processors:
         for alias in processor.aliases:
-            if f" {alias} " in text and len(alias) > length:
-                best, length = processor, len(alias)
+            size = len(alias.split())
+            if size > length and set(alias.split()) <= words:
+                best, length = processor, size
     return best
+
+
+def _words(name):
+    """Return the words of a name, a count in front (8xV100) left out."""
+    return set(re.sub(r"[^a-z0-9]+", " ", re.sub(r"\b\d+\s*[x×]\s*", " ", name.lower())).split())
 
 
 def peak_rate(name, precision="", sparse=False):
@@ -79,6 +99,9 @@ def peak_rate(name, precision="", sparse=False):
     if taken is None:
         return None
     note = f"{processor.name}, {taken}, {'2:4-sparse' if sparse else 'dense'}, per {processor.per}"
+    unknown = (_words(name) & _VARIANTS) - {w for a in processor.aliases for w in a.split()}
+    if unknown:
+        note += f" (no {' '.join(sorted(unknown))} variant is known)"
     if precision and taken != precision:
         note += f" (no {precision} rate is known)"
     return rates[taken], note, processor.source

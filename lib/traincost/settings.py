@@ -6,6 +6,7 @@ number; so each notebook checks what it was given, by name, before it reads a ru
 
 import ast
 import dataclasses
+import datetime
 import math
 import os
 import re
@@ -163,6 +164,12 @@ class Estimation(_FromNotebook):
         check_types(self)
         for text, address in self.links.items():
             _check_link(text, address)
+        for name in ("start", "end"):
+            try:
+                datetime.date.fromisoformat(getattr(self, name) or "2000-01-01")
+            except ValueError:
+                value = getattr(self, name)
+                raise ParameterError(f"`{name}` must be a date like 2015-09-01, got {value!r}") from None
         if not 0 < self.target_error < 1:
             raise ParameterError(f"`target_error` must be a fraction, got {self.target_error!r}")
         if self.n_draws < 100:

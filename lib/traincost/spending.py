@@ -11,6 +11,8 @@ from traincost import fields
 from traincost.columns import COST_ORDER
 from traincost.errors import ParameterError
 
+# What a run is called and repeats: no part of its configuration.
+_NOT_SETTINGS = (f"{fields.PREFIX}name", f"{fields.PREFIX}seed")
 MANY_UNFINISHED = 0.2  # of a level's runs: its means are of the short ones
 
 
@@ -52,7 +54,7 @@ def cost_table(collection, split="cost", by=None, latest=True):
         part.columns = ["mean", "std", "min", "max", "n"]
         part.insert(0, "column", name)
         part["n_runs"] = grouped.size()
-        shared = grouped["process"].agg(lambda process: process.ne("").any() and process.duplicated().any())
+        shared = grouped["process"].agg(lambda process: process[process.ne("")].duplicated().any())
         part["shared_process"] = shared.astype(bool)
         parts.append(part[part["n"] > 0].reset_index())
     names = [*keys, "column", "mean", "std", "min", "max", "n", "n_runs", "shared_process"]
@@ -83,9 +85,15 @@ def _row_keys(runs, by, latest):
 
 
 def _is_latest(runs):
-    """Say of each run whether its report is the latest of its task and configuration."""
-    config = [name for name in runs if name.startswith(fields.PREFIX) and not name.endswith(("seed",))]
+    """Say of each run whether its report is the latest of its task and configuration.
+
+    Reports whose settings are unknown are never taken for one configuration.
+    """
+    known = [name for name in runs if name.startswith(fields.PREFIX)]
+    config = [name for name in known if name not in _NOT_SETTINGS]
     codes = [fields.levels(runs[name])[0] for name in ("task", *config)]
+    unknown = runs[config].isna().all(axis=1) if config else pd.Series(True, index=runs.index)
+    codes.append(np.where(unknown, 1 + pd.factorize(runs["path"])[0], 0))
     group = fields.combined(codes, len(runs))
     # By time, and reports of one second by their number: -10 is after -9.
     when = [
@@ -154,6 +162,8 @@ def unfinished(collection, by):
     if column not in collection.runs or column not in excluded:
         return pd.DataFrame(columns=names)
     excluded = excluded[excluded["status"].isin(("running", "failed", "unfinished"))]
+    if not collection.runs[column].isna().any():
+        excluded = excluded[excluded[column].notna()]  # a run of unknown level belongs to none
     both = pd.concat([collection.runs[column], excluded[column]], ignore_index=True)
     codes, labels, _ = fields.levels(both)
     n = len(labels)
@@ -222,7 +232,7 @@ def _spent(level, runs, excluded):
 def score_front(runs, score, goal="max"):
     """Return score and cost of each run, and which no other run beats on both.
 
-    The cost is ``cost_runtime_per_run_s`` where the runs have it, else ``runtime_s``.
+    The cost is ``cost_runtime_per_run_s`` where a run has it, else its ``runtime_s``.
 
     Parameters
     ----------

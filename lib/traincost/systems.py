@@ -21,9 +21,10 @@ import yaml
 
 from traincost.collection import read_collection
 from traincost.columns import finite
-from traincost.compute import network_operations
-from traincost.errors import NothingToReport
+from traincost.compute import Stage, hardware_burden, network_operations
+from traincost.errors import NothingToReport, ParameterError
 from traincost.formats.files import Unreadable, read_bytes, shortened
+from traincost.processors import PRECISIONS
 
 # What a figure is called in a sheet, and here. Units are in the names.
 FIGURES = (
@@ -42,10 +43,12 @@ FIGURES = (
     "utilisation",
     "stated_compute_flop",
     "operations_flop",
+    "operations_note",
+    "burden_flop",
     "rate_flop_per_s",
     "error",
 )
-_TEXT_FIGURES = ("processor", "precision")
+_TEXT_FIGURES = ("processor", "precision", "operations_note")
 IDENTITY = ("system", "date", "domain", "source")
 MAX_SYSTEMS = 20_000
 
@@ -78,7 +81,8 @@ class Systems:
     frame : DataFrame
         ``system``, ``date``, ``domain``, ``source`` and `FIGURES`; NaN or empty where not reported.
     where : DataFrame
-        ``system``, ``figure``, ``value``, ``at``, ``printed``: where each figure of a sheet stands.
+        ``system``, ``source``, ``figure``, ``value``, ``at``, ``printed``: where each figure of
+        a sheet stands.
     rejected : DataFrame
         ``row``, ``system``, ``column``, ``reason``: what could not be used.
     left_out : int
@@ -133,7 +137,7 @@ def _systems(name, rows, where, rejected, left_out=0):
     return Systems(
         name,
         frame,
-        pd.DataFrame(where, columns=["system", "figure", "value", "at", "printed"]),
+        pd.DataFrame(where, columns=["system", "source", "figure", "value", "at", "printed"]),
         pd.DataFrame(rejected, columns=["row", "system", "column", "reason"]),
         left_out,
     )
@@ -153,7 +157,9 @@ def _decoded(content):
 def number(value):
     """Return a figure as a float: 3e23, "3E+23", "1,200,000" or 5; ValueError for anything else."""
     if isinstance(value, str):
-        text = value.strip().replace(",", "").replace("_", "")
+        text = value.strip().replace("_", "")
+        if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", text):  # a decimal comma is no thousands comma
+            text = text.replace(",", "")
         if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text):
             raise ValueError(f"must be a number, got {shortened(repr(value), 60)}")
         value = float(text)
@@ -201,16 +207,35 @@ def _checked(row_number, row, rejected):
         if value in (None, "") or (isinstance(value, float) and np.isnan(value)):
             continue
         try:
-            checked[figure] = str(value) if figure in _TEXT_FIGURES else _positive(number(value))
+            checked[figure] = _figure(figure, value)
         except ValueError as problem:
             rejected.append((row_number, name, figure, str(problem)))
     return checked
 
 
-def _positive(value):
+def _figure(figure, value):
+    if figure == "precision":
+        if str(value).lower() not in PRECISIONS:
+            raise ValueError(f"must be one of {', '.join(PRECISIONS)}, got {shortened(repr(value), 60)}")
+        return str(value).lower()
+    if figure in _TEXT_FIGURES:
+        return str(value)
+    value = number(value)
     if value <= 0:
         raise ValueError(f"must be above zero, got {value:g}")
+    if figure == "error" and value >= 1:
+        raise ValueError(f"must be a fraction below one, got {value:g}")
     return value
+
+
+class _TextDates(yaml.SafeLoader):
+    """The safe loader without dates: one that is none would take the whole file down."""
+
+
+_TextDates.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 
 
 # -- sheets --------------------------------------------------------------------------------
@@ -218,7 +243,7 @@ def _positive(value):
 
 def _sheet_rows(text, path, rejected):
     try:
-        sheet = yaml.safe_load(text)
+        sheet = _TextDates(text).get_single_data()
     except (yaml.YAMLError, RecursionError, ValueError) as problem:
         raise NothingToReport(f"{path!r} is no YAML: {shortened(problem)}") from None
     systems = sheet.get("systems") if isinstance(sheet, dict) else None
@@ -238,15 +263,30 @@ def _sheet_rows(text, path, rejected):
             parts = stated if isinstance(stated, dict) else {"value": stated}
             row[figure] = parts.get("value")
             at, printed = str(parts.get("at") or ""), str(parts.get("printed") or "")
-            where.append((str(row["system"]), figure, str(parts.get("value")), at, printed))
+            source = str(row["source"] or "")
+            where.append((str(row["system"]), source, figure, str(parts.get("value")), at, printed))
         checked = _checked(i, row, rejected)
         if checked:
             rows.append(checked)
-    left_out = sheet.get("left_out") or []
-    return rows, where, len(left_out) if isinstance(left_out, list) else int(left_out)
+    if len(systems) > MAX_SYSTEMS:
+        rejected.append((MAX_SYSTEMS + 1, "", "", f"systems beyond the first {MAX_SYSTEMS} are not read"))
+    left_out = sheet.get("left_out")
+    return rows, where, len(left_out) if isinstance(left_out, list) else 0
 
 
 # -- one's own runs -------------------------------------------------------------------------
+
+
+def _operations(block):
+    """Return what a compute block's stages give: operations, and burden where they state it."""
+    stages = [Stage.of(stage) for stage in block.get("stages") or []]
+    found = {"operations_flop": network_operations(stages)}
+    factors = sorted({stage.forward_backward for stage in stages})
+    found["operations_note"] = f"eq. 1, forward and backward as {', '.join(f'{f:g}' for f in factors)}"
+    if all(stage.rate_flops_per_s is not None and stage.time_s is not None for stage in stages):
+        found["burden_flop"] = hardware_burden(stages)
+        found["rate_flop_per_s"] = stages[0].rate_flops_per_s
+    return found
 
 
 def _runs(path, format):
@@ -256,17 +296,20 @@ def _runs(path, format):
     for i, run in enumerate(collection.runs.itertuples()):
         block = collection.compute.get(i)
         if block is None:
+            rejected.append((i, run.run_id, "compute", "has no compute block"))
             continue
         row = {"system": run.run_id, "domain": "", "source": run.path, "date": run.started_at or None}
         row |= {"processors": block.get("processors"), "rate_flop_per_s": block.get("rate_flops_per_s")}
         row["time_s"] = run.runtime_s
         try:
-            row["operations_flop"] = network_operations(block.get("stages") or [])
+            row |= _operations(block)
         except (TypeError, ValueError, AttributeError) as problem:
             rejected.append((i, run.run_id, "stages", str(problem)))
         checked = _checked(i, row, rejected)
         if checked:
             rows.append(checked)
+    for run in collection.excluded.itertuples():
+        rejected.append((0, run.run_id, "", f"is not counted: {run.reason}"))
     if not rows:
         raise NothingToReport(
             f"no run under {path!r} has a compute block; Recorder.compute takes stages, processors and "
@@ -279,7 +322,11 @@ def _runs(path, format):
 
 
 def _csv_rows(text, rejected):
-    table = list(csv.reader(io.StringIO(text, newline="")))
+    try:
+        table = list(csv.reader(io.StringIO(text, newline="")))
+    except csv.Error as problem:
+        rejected.append((0, "", "", f"is no CSV: {problem}"))
+        return []
     if not table:
         return []
     columns = _epoch_columns(table[0])
@@ -288,7 +335,12 @@ def _csv_rows(text, rejected):
         return []
     rows = []
     for i, line in enumerate(table[1 : MAX_SYSTEMS + 1], start=2):
-        values = {name: line[at].strip() for name, at in columns.items() if at < len(line)}
+        values = {"system": ""}
+        for name, places in columns.items():
+            # Of several columns of one meaning (MFU, HFU), the first that is filled.
+            values[name] = next(
+                (line[at].strip() for at in places if at < len(line) and line[at].strip()), ""
+            )
         if _is_units(values):
             rejected.append((i, values.get("system", ""), "", "is a row of units, not a system"))
             continue
@@ -300,16 +352,18 @@ def _csv_rows(text, rejected):
         checked = _checked(i, values, rejected)
         if checked:
             rows.append(checked)
+    if len(table) - 1 > MAX_SYSTEMS:
+        rejected.append((MAX_SYSTEMS + 2, "", "", f"rows beyond the first {MAX_SYSTEMS} are not read"))
     return rows
 
 
 def _epoch_columns(header):
+    """Return meaning to the places of the columns that have it."""
     columns = {}
     for name, pattern in _EPOCH.items():
-        for at, title in enumerate(header):
-            if re.fullmatch(pattern, title.strip().lower()):
-                columns[name] = at
-                break
+        places = [at for at, title in enumerate(header) if re.fullmatch(pattern, title.strip().lower())]
+        if places:
+            columns[name] = places
     return columns
 
 
@@ -326,6 +380,8 @@ def read_claims(path):
     ------
     NothingToReport
         The file cannot be read, or has no list ``claims``.
+    ParameterError
+        A claim lacks something, or its value is no number above zero.
     """
     if not path:
         return []
@@ -337,4 +393,10 @@ def read_claims(path):
         raise NothingToReport(f"{path!r} is no YAML: {shortened(problem)}") from None
     if not isinstance(claims, dict) or not isinstance(claims.get("claims"), list):
         raise NothingToReport(f"{path!r} must have a list `claims`")
+    for claim in claims["claims"]:
+        value = claim.get("value") if isinstance(claim, dict) else None
+        if not finite(value) or value <= 0 or not claim.get("about") or not claim.get("where"):
+            raise ParameterError(
+                f"`claims`: each must have about, a value above zero, and where; got {shortened(claim)}"
+            )
     return claims["claims"]

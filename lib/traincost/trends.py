@@ -28,6 +28,7 @@ LARGE_FROM = "2015-09-01"
 ERAS = (("1950-01-01", "2009-12-31"), ("2009-12-31", "2015-09-01"), ("2015-09-01", "2100-01-01"))
 NOISE = 2.0  # each estimate may be off by this factor (2202.05924 app. A, app. H)
 N_DRAWS = 1_000
+MIN_SPAN_DAYS = 365  # a shorter history says nothing of growth by the year
 CHUNK = 1_000_000  # drawn rows in memory at a time
 LEVEL = 0.95
 ALL, LARGE = "all", "large scale"
@@ -59,12 +60,18 @@ def window_scores(systems, window_days=WINDOW_DAYS, low_z=LOW_Z, large_z=LARGE_Z
         of few rows can never lose one.
     """
     days = _days(systems["date"])
-    near = np.abs(days[:, None] - days[None, :]) <= window_days
     log = np.log10(systems["flop"].to_numpy(dtype=float))
-    n = near.sum(axis=1)
-    mean = (near * log).sum(axis=1) / n
-    sd = np.sqrt((near * (log[None, :] - mean[:, None]) ** 2).sum(axis=1) / n)
-    z = np.divide(log - mean, sd, out=np.zeros_like(log), where=sd > 0)
+    centre = log.mean() if len(log) else 0.0
+    order = np.argsort(days, kind="stable")
+    first = np.searchsorted(days[order], days - window_days, side="left")
+    last = np.searchsorted(days[order], days + window_days, side="right")
+    # Sums over windows as differences of running sums: rows by the million, not pairs of them.
+    sums = np.concatenate([[0.0], np.cumsum(log[order] - centre)])
+    squares = np.concatenate([[0.0], np.cumsum((log[order] - centre) ** 2)])
+    n = last - first
+    mean = (sums[last] - sums[first]) / n
+    sd = np.sqrt(np.maximum(0.0, (squares[last] - squares[first]) / n - mean**2))
+    z = np.divide(log - centre - mean, sd, out=np.zeros_like(log), where=sd > 1e-9)
     late = (systems["date"] > pd.Timestamp(large_from)).to_numpy()
     return systems.assign(n_window=n, z=z, low_outlier=z < low_z, large_scale=(z > large_z) & late)
 
@@ -184,13 +191,13 @@ def fit_trends(
     Returns
     -------
     DataFrame
-        A row per era and group (of three systems or more): ``era_start``, ``era_end``,
+        A row per era and group (three systems or more, over `MIN_SPAN_DAYS`): ``era_start``, ``era_end``,
         ``group``; ``n``; ``slope`` (orders of magnitude a year) with ``slope_low``,
         ``slope_high`` (bootstrap) and ``slope_t_low``, ``slope_t_high`` (least squares);
         ``doubling_months`` with ``doubling_low``, ``doubling_high`` (infinite where growth is
-        not ``established``); ``r_squared``; ``first``, ``last`` (dates), ``start_flop``,
-        ``end_flop`` (on the line at these), and ``start_low`` to ``end_high``, the same of the
-        interval's slopes through the mean point; ``descriptive`` (the group was cut on compute).
+        not ``established``: both intervals of the slope above zero); ``r_squared``; ``first``,
+        ``last`` (dates), ``start_flop``, ``end_flop`` (on the line at these), and ``start_low``
+        to ``end_high``, the same of the interval's slopes through the mean point; ``descriptive`` (the group was cut on compute).
     """
     scored = window_scores(in_period(systems, start, end), window_days, low_z, large_z)
     kept = scored[~scored["low_outlier"]] if drop_low else scored
@@ -202,7 +209,7 @@ def fit_trends(
         inside = (dates > pd.Timestamp(era_start)) & (dates <= pd.Timestamp(era_end))
         for group, of_group in ((ALL, ~large), (LARGE, large)):
             part = kept[inside & of_group]
-            if len(part) < 3 or part["date"].nunique() < 2:
+            if len(part) < 3 or np.ptp(_days(part["date"])) < MIN_SPAN_DAYS:
                 continue
             row = _trend(part, n_draws, rng, noise, days_per_year, days_per_month)
             cut = group == LARGE or (split_large and bool((inside & large).any()))
@@ -216,6 +223,8 @@ def _trend(part, n_draws, rng, noise, days_per_year, days_per_month):
     days, log = _days(part["date"]), np.log10(part["flop"].to_numpy(dtype=float))
     line = fit_line(days, log)
     low, high = np.quantile(bootstrap_slopes(days, log, n_draws, rng, noise), [0.025, 0.975])
+    # Resampling a handful of rows hardly varies them, so the t interval must agree.
+    established = bool(low > 0 and line.slope_low > 0)
     return {
         "n": line.n,
         "slope": line.slope * days_per_year,
@@ -225,8 +234,8 @@ def _trend(part, n_draws, rng, noise, days_per_year, days_per_month):
         "slope_t_high": line.slope_high * days_per_year,
         "doubling_months": doubling_time(line.slope, days_per_month),
         "doubling_low": doubling_time(high, days_per_month),
-        "doubling_high": doubling_time(low, days_per_month),
-        "established": bool(low > 0),
+        "doubling_high": doubling_time(low, days_per_month) if established else np.inf,
+        "established": established,
         "r_squared": line.r_squared,
         "first": part["date"].min(),
         "last": part["date"].max(),
@@ -397,9 +406,17 @@ def exponents(error, compute_flop):
     dict
         ``error_on_compute``: 1/|slope| of log error on log compute (2007.05558 section 3.2),
         with ``low`` and ``high`` from the slope's 95 % interval; ``compute_on_error``: |slope|
-        of the reverse regression; ``n``, ``r_squared``, ``slope``.
+        of the reverse regression; ``n``, ``r_squared``, ``slope``; ``established``, whether that
+        interval says that the error falls.
+
+    Raises
+    ------
+    ValueError
+        The error does not change with compute at all.
     """
     fit = fit_error(error, compute_flop)
+    if fit.slope == 0:
+        raise ValueError("the error does not change with compute, so it has no exponent")
     reverse = fit.r_squared / fit.slope  # slope of x on y
     return {
         "n": fit.n,
@@ -409,6 +426,7 @@ def exponents(error, compute_flop):
         "low": 1 / max(abs(fit.slope_low), abs(fit.slope_high)),
         "high": 1 / fit.slope_low if fit.slope_low > 0 else np.inf,
         "compute_on_error": abs(reverse),
+        "established": fit.slope_low > 0,
     }
 
 

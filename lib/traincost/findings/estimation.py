@@ -42,7 +42,7 @@ def overview(estimates, rejected, left_out):
     if left_out:
         items.append(
             say(
-                "left out because a figure could not be opened in the paper itself: {n}",
+                "left out, since what an estimate needs could not be read in the paper itself: {n}",
                 n=number_of("systems.n_left_out", left_out),
             )
         )
@@ -96,17 +96,19 @@ def conversion(fit):
             a=Number("conversion.intercept", fit.intercept, f"{fit.intercept:.2f}"),
             b=Number("conversion.slope", fit.slope, f"{fit.slope:.2f}"),
             r=eta("conversion.r_squared", fit.r_squared),
-            w=Number(
-                "conversion.factor", 10 ** fit.interval(fit.x_mean), f"{10 ** fit.interval(fit.x_mean):.0f}"
-            ),
+            w=Number("conversion.factor", 10 ** fit.interval(fit.x_mean), _factor(fit)),
         )
     ]
+
+
+def _factor(fit):
+    return significant(10 ** fit.interval(fit.x_mean), 2)
 
 
 def trend(trends, name, settings):
     """Each doubling time with its data, period and filter."""
     if not len(trends):
-        return [say("Fewer than three dated systems lie in any era, so no trend is fitted.")]
+        return [say("No era holds three dated systems over a year or more, so no trend is fitted.")]
     said = [_trend(row, name, settings.subset) for row in trends.itertuples()]
     if trends["descriptive"].any():
         said.append(
@@ -138,6 +140,8 @@ def _trend(row, name, subset):
         n=number_of(key(*base, "n"), row.n),
     )
     low = _months(key(*base, "doubling_low"), row.doubling_low)
+    if row.slope_high <= 0:
+        return join([lead, say("compute does not grow.")], "")
     if not row.established:
         return join(
             [
@@ -168,21 +172,28 @@ def _months(name, value):
 
 
 def sensitive(table):
-    """How far the doubling time moves when one choice changes."""
+    """How far each group's doubling time moves when one choice changes."""
     if not len(table):
         return []
     last = table[table["era_start"] == table["era_start"].max()]
-    last = last[np.isfinite(last["doubling_months"])]
-    if not len(last):
-        return []
-    return [
-        say(
-            "In the last era the doubling time lies between {a} and {b} over the choices of window, "
-            "threshold and noise below.",
-            a=_months("sensitivity.low", last["doubling_months"].min()),
-            b=_months("sensitivity.high", last["doubling_months"].max()),
+    said = []
+    for group, rows in last.groupby("group", sort=False):
+        known = rows[rows["established"]]
+        if not len(known):
+            continue
+        base = ("sensitivity", group)
+        said.append(
+            say(
+                "In the last era the doubling time of {group} lies between {a} and {b} where growth is "
+                "established, {n} of {of} choices of window, threshold and noise.",
+                group="large-scale systems" if group == LARGE else "systems not set apart",
+                a=_months(key(*base, "low"), known["doubling_months"].min()),
+                b=_months(key(*base, "high"), known["doubling_months"].max()),
+                n=number_of(key(*base, "n"), len(known)),
+                of=number_of(key(*base, "of"), len(rows)),
+            )
         )
-    ]
+    return said
 
 
 def error_against_compute(fits, target):
@@ -190,26 +201,26 @@ def error_against_compute(fits, target):
     if not fits:
         return [say("Fewer than three systems report an error, so it is not set against compute.")]
     both = fits["exponents"]
+    if not both["established"]:
+        return [
+            say(
+                "Over {n} systems it is not established that the error falls with compute, so nothing is "
+                "projected.",
+                n=number_of("error.n", both["n"]),
+            )
+        ]
     said = [
         say(
             "Over {n} systems the error falls as compute to the power of one over {e} (interval {low} to "
             "{high}); regressed the other way the exponent is {r}.",
             n=number_of("error.n", both["n"]),
-            e=Number("error.exponent", both["error_on_compute"], f"{both['error_on_compute']:.1f}"),
-            low=Number("error.exponent_low", both["low"], f"{both['low']:.1f}"),
-            high=Number("error.exponent_high", both["high"], f"{both['high']:.1f}"),
-            r=Number("error.exponent_reverse", both["compute_on_error"], f"{both['compute_on_error']:.1f}"),
+            e=_exponent("exponent", both["error_on_compute"]),
+            low=_exponent("exponent_low", both["low"]),
+            high=_exponent("exponent_high", both["high"]),
+            r=_exponent("exponent_reverse", both["compute_on_error"]),
         )
     ]
-    parts = [
-        say(
-            "{form} {x} ({beyond} orders of magnitude beyond the data)",
-            form=f"the {form} form",
-            x=Number(key("projection", form), p["log10_flop"], f"1e{p['log10_flop']:.0f} FLOP"),
-            beyond=Number(key("projection", form, "beyond"), p["orders_beyond"], f"{p['orders_beyond']:.0f}"),
-        )
-        for form, p in fits["projections"].items()
-    ]
+    parts = [_projection(form, found) for form, found in fits["projections"].items()]
     said.append(
         say(
             "To reach an error of {t}, {parts}. Both forms describe the data; neither is known to hold "
@@ -219,6 +230,27 @@ def error_against_compute(fits, target):
         )
     )
     return said
+
+
+def _exponent(name, value):
+    return Number(key("error", name), value, f"{value:.1f}")
+
+
+def _projection(form, found):
+    beyond = found["orders_beyond"]
+    return say(
+        "{form} {x} (prediction interval {low} to {high}, {beyond} orders of magnitude beyond the data)",
+        form=f"the {form} form",
+        x=_power(key("projection", form), found["log10_flop"]),
+        low=_power(key("projection", form, "low"), found["low"]),
+        high=_power(key("projection", form, "high"), found["high"]),
+        beyond=Number(key("projection", form, "beyond"), beyond, f"{beyond:.0f}"),
+    )
+
+
+def _power(name, log10_flop):
+    text = "no limit" if np.isinf(log10_flop) else f"1e{log10_flop:.0f} FLOP"
+    return Number(name, log10_flop, text)
 
 
 def contradictions(own, claims):
