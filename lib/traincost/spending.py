@@ -260,9 +260,8 @@ def score_front(runs, score, goal="max"):
     if column not in runs:
         known = sorted(name.removeprefix("score.") for name in runs if name.startswith("score."))
         raise ParameterError(f"`score` must be one of {', '.join(known) or 'none there are'}, got {score!r}")
-    points = pd.DataFrame(
-        {"run_id": runs["run_id"], "cost": runs[_cost_column(runs)], "score": runs[column]}
-    ).dropna()
+    cost = runs[_cost_column(runs)].fillna(runs["runtime_s"])
+    points = pd.DataFrame({"run_id": runs["run_id"], "cost": cost, "score": runs[column]}).dropna()
     worth = points["score"] if goal == "max" else -points["score"]
     points = points.assign(worth=worth).sort_values(["cost", "worth"], ascending=[True, False], kind="stable")
     best_cheaper = points.groupby("cost")["worth"].max().cummax().shift(fill_value=-np.inf)

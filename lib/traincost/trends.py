@@ -197,7 +197,8 @@ def fit_trends(
         ``doubling_months`` with ``doubling_low``, ``doubling_high`` (infinite where growth is
         not ``established``: both intervals of the slope above zero); ``r_squared``; ``first``,
         ``last`` (dates), ``start_flop``, ``end_flop`` (on the line at these), and ``start_low``
-        to ``end_high``, the same of the interval's slopes through the mean point; ``descriptive`` (the group was cut on compute).
+        to ``end_high``, the same of the interval's slopes through the mean point;
+        ``descriptive`` (the group was cut on compute).
     """
     scored = window_scores(in_period(systems, start, end), window_days, low_z, large_z)
     kept = scored[~scored["low_outlier"]] if drop_low else scored
