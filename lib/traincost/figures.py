@@ -367,7 +367,7 @@ def conversion_fit(points, fit):
 
 
 @_drawn
-def compute_trend(points, trends):
+def compute_trend(trends, points):
     """Compute of systems by date, outliers and large-scale systems marked, a line an era and group."""
     figure, axes = _axes(4.0)
     groups = [

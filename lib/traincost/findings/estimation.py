@@ -308,7 +308,7 @@ def caption_conversion(points, fit):
     )
 
 
-def caption_trend(points, trends):
+def caption_trend(trends, points):
     """How many systems the trend figure shows, and what was set apart."""
     return say(
         "Training compute of {n} dated systems; {low} low {outliers} and {large} large-scale systems are "
