@@ -156,7 +156,9 @@ def test_a_notebook_declares_its_settings_with_their_types_and_a_comment(name, s
 
 
 def test_parameter_files_are_accepted():
-    Profiling("runs", **yaml.safe_load((ROOT / "params" / "demo.yaml").read_text()))
+    for name, settings in (("demo", Profiling), ("milestones-card", Estimation)):
+        values = yaml.safe_load((ROOT / "params" / f"{name}.yaml").read_text())
+        assert settings("input", **values).project == "traincost"
 
 
 def test_the_shipped_runs_are_small_whole_and_long_enough():

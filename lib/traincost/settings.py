@@ -106,8 +106,6 @@ class Profiling(_FromNotebook):
 
     def __post_init__(self):
         check_types(self)
-        for text, address in self.links.items():
-            _check_link(text, address)
         if self.score_goal not in ("max", "min"):
             raise ParameterError(f"`score_goal` must be max or min, got {self.score_goal!r}")
         for name in ("devices", "price_per_hour", "power_w"):
@@ -162,8 +160,6 @@ class Estimation(_FromNotebook):
 
     def __post_init__(self):
         check_types(self)
-        for text, address in self.links.items():
-            _check_link(text, address)
         for name in ("start", "end"):
             try:
                 datetime.date.fromisoformat(getattr(self, name) or "2000-01-01")
@@ -210,7 +206,7 @@ def refuse_unknown(name, known):
 
 
 def check_types(settings):
-    """Refuse a value whose type is not the declared one, or a number that is not finite."""
+    """Refuse a value whose type is not the declared one, a number that is not finite, a bad link."""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         allowed = field.type | int if "float" in str(field.type) else field.type
@@ -221,6 +217,9 @@ def check_types(settings):
             raise ParameterError(f"`{field.name}` must be {_type_name(field.type)}, got {value!r}{hint}")
         if isinstance(value, float) and not math.isfinite(value):
             raise ParameterError(f"`{field.name}` must be finite, got {value!r}")
+        if field.name == "links":
+            for text, address in value.items():
+                _check_link(text, address)
         if isinstance(value, list) and field.name != "knobs":
             for item in value:
                 if not isinstance(item, str):
