@@ -9,10 +9,11 @@ ENV := $(or $(ACTIVE),.venv)
 PYTHON := $(ENV)/bin/python
 BASE_PYTHON ?= python3
 EXTRAS := test
-STAMP := $(ENV)/.traincost-installed
+# Named after the environment, and kept here: a target cannot have a space in its path.
+STAMP := build/installed-$(shell printf %s "$(ENV)" | cksum | cut -d' ' -f1)
 RUN := PYTHONDONTWRITEBYTECODE= "$(PYTHON)" -m
 
-.PHONY: help page test test-all bench lint clean install
+.PHONY: help page test test-all bench lint clean install absent
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | while IFS='|' read -r name what; do printf '  make %-10s %s\n' "$$name" "$$what"; done
@@ -41,7 +42,10 @@ clean: ## remove the environment made here, and caches
 
 install: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
+absent: # an environment that was removed is made again, whatever the stamp says
+	@true
+
+$(STAMP): pyproject.toml constraints.txt $(if $(ACTIVE),,$(if $(wildcard .venv/bin/python),,absent))
 	@command -v "$(BASE_PYTHON)" >/dev/null || { echo "traincost needs Python 3.11 or newer; install it (Debian: apt install python3 python3-venv)"; exit 1; }
 	@if [ -z "$(ACTIVE)" ] && [ ! -x "$(PYTHON)" ]; then \
 	    "$(BASE_PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "traincost needs Python 3.11 or newer, $(BASE_PYTHON) is $$("$(BASE_PYTHON)" --version); set BASE_PYTHON"; exit 1; }; \
@@ -51,4 +55,4 @@ $(STAMP): pyproject.toml constraints.txt
 	fi
 	@echo "Installing traincost into $(ENV) (once; about a minute)"
 	@"$(PYTHON)" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]' || { echo "The installation failed; see the messages above"; exit 1; }
-	@touch "$(STAMP)"
+	@mkdir -p build && touch "$(STAMP)"

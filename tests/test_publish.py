@@ -110,6 +110,8 @@ def test_nothing_beside_the_runs_or_in_the_users_profile_is_loaded(tmp_path, mon
     first = publish.page(runs, tmp_path / "out").read_bytes()
     assert not (tmp_path / "planted").exists()
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    monkeypatch.setenv("LC_ALL", "C")
     assert (
         publish.page(small_collection(tmp_path / "again" / "runs", 2), tmp_path / "out2").read_bytes()
         == first

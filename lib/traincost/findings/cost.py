@@ -105,7 +105,7 @@ def caption_score(points, cost_label, score_label):
     """How many runs no other run beats on both."""
     front = points[points["front"].astype(bool)]
     return say(
-        "{score} against {cost}: {n} of {of} runs are beaten on both by no other, from {a} to {b}.",
+        "{score} against {cost}: no other run beats {n} of the {of} on both, from {a} to {b}.",
         score=Name(score_label),
         cost=cost_label,
         n=number_of("front.n", len(front)),
