@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from conftest import collection_of, grid
 
-from traincost import effects, findings, sections
+from traincost import effects, findings, sections, speedups
 from traincost.columns import HOURS
 
 
@@ -89,3 +89,36 @@ def test_keys_of_numbers_cannot_run_into_each_other():
     assert key("level", "a.b", "c") != key("level", "a", "b.c")
     assert len(key("level", "x" * 10_000)) < 200
     assert key("level", "x" * 10_000) != key("level", "x" * 10_001)
+
+
+def summary(config, runtime, rows=(), excluded=()):
+    made = collection_of(config, runtime, rows)
+    table = effects.main_effects(made, n_permutations=199)
+    whole, bounds = sections.composition(made), speedups.bounds(made)
+    left_out = pd.DataFrame({"status": list(excluded)})
+    return findings.summary(made.runs["runtime_s"], HOURS, table, whole, bounds, left_out)
+
+
+def test_a_summary_is_at_most_five_true_sentences():
+    rng = np.random.default_rng(0)
+    config = grid(task=list("abcd"), lr=["1", "2", "3"])
+    runtime = 3600 * np.exp((config["task"] == "a") * 2.0 + rng.normal(0, 0.1, 12))
+    rows = [(i, "eval", 0.4 * t, 10) for i, t in enumerate(runtime)]
+    found = summary(config, runtime, rows, ["failed"])
+    assert len(found) == 5
+    text = said(found)
+    assert text.startswith(f"12 runs took {HOURS.text(runtime.sum())} in all")
+    assert "Runtime depends on task." in text
+    assert (
+        "The largest timed part of a run is eval, with 40.00 % of its runtime; 60.00 % was not timed" in text
+    )
+    assert "Most could be saved by eval (run it once instead of each time): at most 36.00 % of a run" in text
+    assert text.endswith("1 run is left out of every statistic.")
+
+
+def test_a_summary_claims_nothing_where_there_is_nothing():
+    found = summary(pd.DataFrame({"a": ["x"]}), [3600.0])
+    assert said(found) == "1 run took 1.00 h in all, 1.00 h each on average."
+    rng = np.random.default_rng(1)
+    config = grid(a=list("xyz"), b=list("pqr"), c=["1", "2"])
+    assert "can be told from chance" in said(summary(config, np.exp(rng.normal(8, 0.3, 18))))

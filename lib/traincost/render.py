@@ -96,6 +96,12 @@ def header(title, links, note):
     return f'<header class="page">{"".join(parts)}</header>'
 
 
+def summary(sentences):
+    """Write the headline findings in a box of their own."""
+    found = "".join(f"<li>{sentence(s)}</li>" for s in sentences)
+    return f'<section class="summary" aria-label="Summary"><ul>{found}</ul></section>'
+
+
 def table(block, data_file):
     """Write a table, with its caption, notes on its columns, and what was cut."""
     rows = list(

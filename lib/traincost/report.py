@@ -74,6 +74,7 @@ class Report:
         self.parameters = render.jsonable(settings.public(collection.name))
         self.versions = versions()
         self.title = kind
+        self.summary = []
         self.numbers, self.tables, self.findings, self.figures = {}, {}, [], {}
 
     @property
@@ -93,6 +94,13 @@ class Report:
         None, and a table without rows, are skipped.
         """
         return Shown("\n".join(self._html(block) for block in blocks if block is not None))
+
+    def summarise(self, sentences):
+        """Show the headline findings in a box, and name them in the report's data."""
+        for sentence in sentences:
+            self._count(sentence)
+        self.summary = [sentence.plain() for sentence in sentences]
+        return Shown(render.summary(sentences))
 
     def _html(self, block):
         if isinstance(block, Table):
@@ -148,6 +156,7 @@ class Report:
             "title": self.title,
             "parameters": self.parameters,
             "versions": self.versions,
+            "summary": self.summary,
             "numbers": self.numbers,
             "findings": self.findings,
             "figures": self.figures,

@@ -22,6 +22,7 @@ from traincost.findings.snapshot import (
     snapshot,
     started,
 )
+from traincost.findings.summary import summary
 from traincost.findings.time import (
     caption_composition,
     caption_occurrences,
@@ -54,6 +55,7 @@ __all__ = [
     "snapshot",
     "speedups",
     "started",
+    "summary",
     "what_a_bound_is",
     "where_time_goes",
 ]
