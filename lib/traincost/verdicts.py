@@ -33,12 +33,12 @@ CLEARING = (DEPENDS, GOES_WITH, HELD)
 
 @dataclass(frozen=True, eq=False)
 class _Test:
-    """An F-test: what the factor adds (`basis`) to what is held (`reduced`)."""
+    """An F-test: what the factor adds (`basis`) to what is held, in the model of both (`whole`)."""
 
     factor: str
     held: tuple
     basis: np.ndarray
-    reduced: np.ndarray
+    whole: np.ndarray
 
     @property
     def df(self):
@@ -46,15 +46,24 @@ class _Test:
 
     @property
     def residual_df(self):
-        return len(self.basis) - 1 - self.df - self.reduced.shape[1]
+        return len(self.basis) - 1 - self.whole.shape[1]
 
-    def tails(self, centred):
-        """Return the F-tail of each column of `centred`, (C,) or (C, draws)."""
-        total = (centred**2).sum(axis=0)
+    def tails(self, centred, total, fitted):
+        """Return the F-tail of each column of `centred`, (C,) or (C, draws).
+
+        `total` and `fitted` are the sums of squares of the columns, and of their fit by `whole`.
+        """
         explained = ((self.basis.T @ centred) ** 2).sum(axis=0)
-        held = ((self.reduced.T @ centred) ** 2).sum(axis=0)
-        residual = np.maximum(0.0, total - explained - held)
+        residual = np.maximum(0.0, total - fitted)
         return f_tail(explained, residual, self.df, self.residual_df, total)
+
+
+def _tails(tests, centred):
+    """Return the F-tails of several tests; a model that several share is fitted once."""
+    total = (centred**2).sum(axis=0)
+    wholes = {id(test.whole): test.whole for test in tests}
+    fitted = {key: ((whole.T @ centred) ** 2).sum(axis=0) for key, whole in wholes.items()}
+    return [test.tails(centred, total, fitted[id(test.whole)]) for test in tests]
 
 
 def family_wise(designs, y, n_permutations=N_PERMUTATIONS, seed=0):
@@ -84,7 +93,7 @@ def family_wise(designs, y, n_permutations=N_PERMUTATIONS, seed=0):
         )
     tests = _tests(designs)
     n_permutations = max(99, min(n_permutations, MAX_PERMUTED // len(y)))
-    observed = np.array([test.tails(centred) for test in tests])
+    observed = np.array(_tails(tests, centred))
     smallest, own = _permuted(tests, centred, n_permutations, np.random.default_rng(seed))
     p = _family_p(observed, smallest)
     reachable = _family_p(np.minimum(observed, own), smallest)
@@ -100,9 +109,10 @@ def family_wise(designs, y, n_permutations=N_PERMUTATIONS, seed=0):
 def _tests(designs):
     """Return the tests that can be made: each factor alone, and with the others held."""
     n = len(designs[0][1])
-    tests = []
+    tests, models = [], {}
     for field, columns in designs:
-        alone = _Test(field.name, (), orthonormal(columns), np.empty((n, 0)))
+        own = orthonormal(columns)
+        alone = _Test(field.name, (), own, own)
         if alone.df and alone.residual_df > 0:
             tests.append(alone)
         others = [
@@ -116,7 +126,11 @@ def _tests(designs):
         if not others:
             continue
         reduced = orthonormal(stack([x for _, x in others], n))
-        held = _Test(field.name, tuple(o.name for o, _ in others), beyond(reduced, columns), reduced)
+        names = tuple(other.name for other, _ in others)
+        model = frozenset((field.name, *names))
+        if model not in models:
+            models[model] = orthonormal(stack([columns, *(x for _, x in others)], n))
+        held = _Test(field.name, names, beyond(reduced, columns), models[model])
         if held.df and held.residual_df >= MIN_RESIDUAL_DF:
             tests.append(held)
     return tests
@@ -129,8 +143,7 @@ def _permuted(tests, centred, n_permutations, rng):
     for start in range(0, n_permutations, step):
         draws = np.tile(centred, (min(step, n_permutations - start), 1))
         draws = rng.permuted(draws, axis=1).T
-        for i, test in enumerate(tests):
-            tails = test.tails(draws)
+        for i, tails in enumerate(_tails(tests, draws)):
             part = smallest[start : start + step]
             np.minimum(part, tails, out=part)
             own[i] = min(own[i], tails.min())
