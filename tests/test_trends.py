@@ -198,16 +198,38 @@ def test_an_unknown_form_is_refused(form):
 AUTHORS = {"days_per_year": 365, "days_per_month": 30}
 PERIOD = {"start": "1950-01-01", "end": "2022-02-01"}
 SPLIT = (("1950-01-01", "2009-12-31"), ("2009-12-31", "2100-01-01"))
+ONE = (("1950-01-01", "2100-01-01"),)
+# The figures of the paper, by what each block of the released notebook does.
+FIG1 = PERIOD | {"eras": trends.ERAS}
+MERGED = PERIOD | {"eras": SPLIT}
+FIG3 = MERGED | {"split_large": False}
+CELL1 = PERIOD | {
+    "eras": (("1950-01-01", "2009-12-31"), ("2009-12-31", "2012-12-31"), ("2012-12-31", "2100-01-01")),
+    "split_large": False,
+    "drop_low": False,
+}
+TABLE8 = {"start": "2012-09-01", "end": "2017-11-01", "eras": ONE, "large_from": "2000-01-01"}
+# Block: (options, number of the era, group, domain).
 BLOCKS = {
-    "fig1|All|Pre Deep Learning Era": (trends.ERAS, True, 0, "all"),
-    "fig1|All|Deep Learning Era": (trends.ERAS, True, 1, "all"),
-    "fig1|All|Large Scale Era": (trends.ERAS, True, 2, "all"),
-    "fig1|Large Scale|Large Scale Era": (trends.ERAS, True, 2, "large scale"),
-    "fig1_merged_DL|All|Pre Deep Learning Era": (SPLIT, True, 0, "all"),
-    "fig1_merged_DL|All|Deep Learning Era": (SPLIT, True, 1, "all"),
-    "fig1_merged_DL|Large Scale|Deep Learning Era": (SPLIT, True, 1, "large scale"),
-    "fig3|All|Pre Deep Learning Era": (SPLIT, False, 0, "all"),
-    "fig3|All|Deep Learning Era": (SPLIT, False, 1, "all"),
+    "fig1|All|Pre Deep Learning Era": (FIG1, 0, "all", ""),
+    "fig1|All|Deep Learning Era": (FIG1, 1, "all", ""),
+    "fig1|All|Large Scale Era": (FIG1, 2, "all", ""),
+    "fig1|Large Scale|Large Scale Era": (FIG1, 2, "large scale", ""),
+    "fig1_merged_DL|All|Pre Deep Learning Era": (MERGED, 0, "all", ""),
+    "fig1_merged_DL|All|Deep Learning Era": (MERGED, 1, "all", ""),
+    "fig1_merged_DL|Large Scale|Deep Learning Era": (MERGED, 1, "large scale", ""),
+    "fig3|All|Pre Deep Learning Era": (FIG3, 0, "all", ""),
+    "fig3|All|Deep Learning Era": (FIG3, 1, "all", ""),
+    "cell1_saved_output(outliers=ignore)|All|Pre Deep Learning Era": (CELL1, 0, "all", "All"),
+    "cell1_saved_output(outliers=ignore)|Record|Pre Deep Learning Era": (CELL1, 0, "all", "Record"),
+    "cell1_saved_output(outliers=ignore)|All|Deep Learning Era": (CELL1, 1, "all", "All"),
+    "cell1_saved_output(outliers=ignore)|All|Large Scale Era": (CELL1, 2, "all", "All"),
+    "cell1_saved_output(outliers=ignore)|Record|Large Scale Era": (CELL1, 2, "all", "Record"),
+    "table8run1|All|Large Scale Era": (TABLE8 | {"split_large": False}, 0, "all", ""),
+    "table8run2|All|Large Scale Era": (TABLE8, 0, "all", ""),
+    "table8run2|Large Scale|Large Scale Era": (TABLE8, 0, "large scale", ""),
+    "table8run6|All|Large Scale Era": (TABLE8 | {"end": "2022-02-01"}, 0, "all", ""),
+    "table8run6|Large Scale|Large Scale Era": (TABLE8 | {"end": "2022-02-01"}, 0, "large scale", ""),
 }
 
 
@@ -216,22 +238,29 @@ def table_2022():
     from traincost.systems import read_systems
 
     frame = read_systems(COMPUTE / "compute_trends_2022_123_systems.csv").frame
-    return frame[["system", "date", "stated_compute_flop"]].rename(columns={"stated_compute_flop": "flop"})
+    frame = frame[["system", "date", "domain", "stated_compute_flop"]]
+    return frame.rename(columns={"stated_compute_flop": "flop"})
+
+
+@pytest.mark.reference
+def test_every_published_block_is_compared():
+    assert set(BLOCKS) == set(json.loads((COMPUTE / "trend_fits_exact.json").read_text()))
 
 
 @pytest.mark.reference
 @pytest.mark.parametrize("block", BLOCKS)
 def test_deterministic_blocks_of_the_2022_table(table_2022, block):
     expected = json.loads((COMPUTE / "trend_fits_exact.json").read_text())[block]
-    eras, split, era, group = BLOCKS[block]
-    found = trends.fit_trends(table_2022, eras=eras, split_large=split, n_draws=100, **PERIOD, **AUTHORS)
-    row = found[(found["era_start"] == eras[era][0]) & (found["group"] == group)].iloc[0]
+    options, era, group, domain = BLOCKS[block]
+    found = trends.fit_trends(trends.subset(table_2022, domain), n_draws=100, **options, **AUTHORS)
+    here = (found["era_start"] == options["eras"][era][0]) & (found["group"] == group)
+    row = found[here].iloc[0]
     assert row["n"] == expected["n"]
     assert row["slope"] == pytest.approx(expected["slope_oom_per_year_365"], rel=1e-9)
     assert row["doubling_months"] == pytest.approx(expected["doubling_months_30"], rel=1e-9)
     assert row["r_squared"] == pytest.approx(expected["r2"], rel=1e-9)
-    assert row["start_flop"] == pytest.approx(expected["start"], rel=1e-7)
-    assert row["end_flop"] == pytest.approx(expected["end"], rel=1e-7)
+    assert row["start_flop"] == pytest.approx(expected["start"], rel=1e-9)
+    assert row["end_flop"] == pytest.approx(expected["end"], rel=1e-9)
     assert f"{row['first']:%Y-%m-%d}" == expected["first"]
     assert f"{row['last']:%Y-%m-%d}" == expected["last"]
 

@@ -165,6 +165,7 @@ def fit_trends(
     window_days=WINDOW_DAYS,
     low_z=LOW_Z,
     large_z=LARGE_Z,
+    large_from=LARGE_FROM,
     noise=NOISE,
     n_draws=N_DRAWS,
     seed=0,
@@ -183,8 +184,8 @@ def fit_trends(
         The start excluded, the end included.
     split_large, drop_low : bool
         Set large-scale systems apart; drop low outliers.
-    window_days, low_z, large_z, noise, n_draws, seed
-        Of the outliers and of the bootstrap.
+    window_days, low_z, large_z, large_from, noise, n_draws, seed
+        Of the outliers (`window_scores`) and of the bootstrap.
     days_per_year, days_per_month : float
         365 and 30 are those of 2202.05924.
 
@@ -200,7 +201,7 @@ def fit_trends(
         to ``end_high``, the same of the interval's slopes through the mean point;
         ``descriptive`` (the group was cut on compute).
     """
-    scored = window_scores(in_period(systems, start, end), window_days, low_z, large_z)
+    scored = window_scores(in_period(systems, start, end), window_days, low_z, large_z, large_from)
     kept = scored[~scored["low_outlier"]] if drop_low else scored
     large = kept["large_scale"] if split_large else pd.Series(False, index=kept.index)
     rng = np.random.default_rng(seed)
