@@ -140,6 +140,8 @@ def test_a_bad_file_is_listed_and_does_not_stop_the_table(tmp_path, content, rea
     [
         {"seeds": None},
         {"seeds": 2},
+        {"completed": None},
+        {"completed": None, "seeds": None},
         {"name": ["a", "b"]},
         {"name": None},
         {"summary": None},

@@ -52,7 +52,7 @@ def _not_results(results):
         return f"holds a JSON {type(results).__name__} at the top, not an object"
     if not isinstance(results.get("runs"), list):
         return "reports no runs: it has no list `runs`"
-    if not _seeds(results, "completed") and not _seeds(results, "seeds"):
+    if not _completed_seeds(results) and not _seeds(results, "seeds"):
         return "reports no runs: no seed was completed or asked for"
     return ""
 
@@ -60,6 +60,13 @@ def _not_results(results):
 def _seeds(results, name):
     seeds = results.get(name)
     return seeds if isinstance(seeds, list) else []
+
+
+def _completed_seeds(results):
+    """Return the completed seeds; where they are not named, those asked for, as far as runs go."""
+    if isinstance(results.get("completed"), list):
+        return results["completed"]
+    return (_seeds(results, "seeds") or list(range(len(results["runs"]))))[: len(results["runs"])]
 
 
 def _manifest(path, notes):
@@ -106,7 +113,7 @@ def _started(manifest, folder):
 
 
 def _completed(results, run_id, shared, notes):
-    seeds, values = _seeds(results, "completed"), results["runs"]
+    seeds, values = _completed_seeds(results), results["runs"]
     if len(seeds) != len(values):
         notes.append(f"{len(seeds)} completed seeds but {len(values)} runs: paired as far as both go")
     runs = []
@@ -126,7 +133,7 @@ def _completed(results, run_id, shared, notes):
 
 
 def _missing(results, run_id, shared):
-    done = {repr(seed) for seed in _seeds(results, "completed")}
+    done = {repr(seed) for seed in _completed_seeds(results)}
     runs = []
     for seed in _seeds(results, "seeds"):
         if repr(seed) not in done:
