@@ -22,6 +22,7 @@ page: install ## build the shipped pages: reports/demo-sweep/profiling.html and 
 	@$(RUN) traincost page notebooks/runs/demo-sweep -f params/demo.yaml -o reports/demo-sweep
 	@$(RUN) traincost estimate notebooks/runs/demo-sweep -o reports/demo-sweep
 	@$(RUN) traincost estimate params/milestones.yaml -f params/milestones-card.yaml -o reports/milestones
+	@$(RUN) traincost site reports
 
 test: install ## run the tests that take no more than a few minutes
 	@$(RUN) pytest -n auto -m "not slow and not torch and not browser"

@@ -33,7 +33,7 @@ LAYERS = [
     {"figures", "findings", "render", "markup"},
     {"report"},
     {"exporter"},
-    {"publish"},
+    {"publish", "site"},
     {"__main__", "demo"},
 ]
 NUMERIC = {

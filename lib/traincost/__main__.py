@@ -59,6 +59,11 @@ def _parser():
     )
     audit.add_argument("file", metavar="FILE", help="a sheet (YAML) or CSV of systems")
     audit.set_defaults(run=_audit)
+    site = commands.add_parser(
+        "site", help="build the front page of a folder of reports", description=_site.__doc__
+    )
+    site.add_argument("folder", metavar="REPORTS")
+    site.set_defaults(run=_site)
     return parser
 
 
@@ -104,6 +109,14 @@ def _audit(options):
     for row in reported.rejected.itertuples():
         print(_printable(f"row {row.row} {row.system}: {row.column}: {row.reason}"), file=sys.stderr)
     print(f"{len(found)} contradictions among {len(reported.frame)} systems")
+    return 0
+
+
+def _site(options):
+    """Write index.html for the reports in the folders of REPORTS."""
+    from traincost import site
+
+    print(site.build(options.folder))
     return 0
 
 

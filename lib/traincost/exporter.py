@@ -56,13 +56,10 @@ class TraincostExporter(TemplateExporter):
         """Return the page's HTML; the JSON is among the resources' outputs."""
         check(nb)
         report = _report(nb)
-        style = STYLE.read_text(encoding="utf-8").strip()
         resources = dict(resources or {})
         resources["page"] = {
-            "title": report["title"],
+            **_page(report["title"]),
             "kind": report["kind"],
-            "style": style,
-            "style_hash": _hash(style),
             "contents": contents(nb),
         }
         data = json.dumps(report, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True) + "\n"
@@ -77,6 +74,17 @@ class TraincostExporter(TemplateExporter):
         yield from super().default_filters()
         yield ("markdown_page", markdown)
         yield ("text_html", render.text)
+
+
+def framed(title, body):
+    """Return a page around `body`, HTML that `render` made, under the same policy as a report's."""
+    environment = TraincostExporter().environment
+    return environment.get_template("site.html.j2").render(resources={"page": _page(title)}, body=body)
+
+
+def _page(title):
+    style = STYLE.read_text(encoding="utf-8").strip()
+    return {"title": title, "style": style, "style_hash": _hash(style)}
 
 
 def check(nb):

@@ -102,6 +102,21 @@ def summary(sentences):
     return f'<section class="summary" aria-label="Summary"><ul>{found}</ul></section>'
 
 
+def site(entries):
+    """Write the list of published pages."""
+    listed = "".join(
+        f'<li><h2><a href="{text(entry["address"])}"><var>{shown(entry["title"])}</var></a></h2>'
+        f"<p>{text(entry['what'])}{_latest(entry['latest'])}</p>"
+        f"<ul>{''.join(f'<li><var>{shown(said)}</var></li>' for said in entry['summary'])}</ul></li>"
+        for entry in entries
+    )
+    return f'<h1>Reports</h1><ul class="site">{listed}</ul>'
+
+
+def _latest(day):
+    return f", runs of <time>{shown(day[:10])}</time>" if day else ""
+
+
 def table(block, data_file):
     """Write a table, with its caption, notes on its columns, and what was cut."""
     rows = list(

@@ -168,6 +168,7 @@ class Report:
             excluded = collection.excluded[["run_id", "path", "status", "reason", "runtime_s"]]
             data["n_runs"] = len(ids)
             data["runs"] = ids[:MAX_RUN_IDS]
+            data["latest"] = max(filter(None, collection.runs["started_at"]), default="")
             data["excluded"] = render.jsonable(excluded.to_dict("records"))
         return _Data(data)
 

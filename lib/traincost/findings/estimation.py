@@ -13,6 +13,26 @@ def flop(name, value):
     return Number(name, float(value), f"{value:.1e} FLOP")
 
 
+def summary(estimates):
+    """The card in a few sentences: the span, the total of few alike, and how the checks went."""
+    known = estimates[estimates["value_flop"].gt(0)].sort_values("value_flop", kind="stable")
+    low, high = known.iloc[0], known.iloc[-1]
+    if len(known) == 1:
+        said = [say("{x} took {a}.", x=Name(low["system"]), a=flop("estimates.low", low["value_flop"]))]
+    else:
+        said = [
+            say(
+                "{n} systems took from {a} ({x}) to {b} ({y}).",
+                n=number_of("estimates.n", len(known)),
+                a=flop("estimates.low", low["value_flop"]),
+                x=Name(low["system"]),
+                b=flop("estimates.high", high["value_flop"]),
+                y=Name(high["system"]),
+            )
+        ]
+    return said + _utilisation(estimates) + _stated(estimates)
+
+
 def overview(estimates, rejected, left_out):
     """How many systems there are, and by which measures."""
     has = np.isfinite(estimates[["operations_flop", "burden_flop"]])
@@ -57,30 +77,37 @@ def checks(estimates):
             "failed run or deployment cost is not in them, so they are lower bounds of a project."
         )
     ]
+    return said + _utilisation(estimates) + _stated(estimates)
+
+
+def _utilisation(estimates):
     both = estimates[estimates["implied_utilisation"].notna()]
-    if len(both):
-        said.append(
-            say(
-                "Where a system reports both, operations over burden imply a utilisation between {low} and "
-                "{high}, {mid} at the median.",
-                low=eta("utilisation.low", both["implied_utilisation"].min()),
-                high=eta("utilisation.high", both["implied_utilisation"].max()),
-                mid=eta("utilisation.median", both["implied_utilisation"].median()),
-            )
+    if not len(both):
+        return []
+    return [
+        say(
+            "Where a system reports both measures, operations over burden imply a utilisation between {low} "
+            "and {high}, {mid} at the median.",
+            low=eta("utilisation.low", both["implied_utilisation"].min()),
+            high=eta("utilisation.high", both["implied_utilisation"].max()),
+            mid=eta("utilisation.median", both["implied_utilisation"].median()),
         )
+    ]
+
+
+def _stated(estimates):
     stated = estimates[estimates["stated_flop"].gt(0) & estimates["method"].ne("stated")]
     stated = stated[stated["value_flop"].gt(0)]
-    if len(stated):
-        ratio = stated["value_flop"] / stated["stated_flop"]
-        near = ratio.between(0.5, 2).sum()
-        said.append(
-            say(
-                "Of {n} papers that state a total, ours lies within a factor of two of {near}.",
-                n=number_of("stated.n", len(stated)),
-                near=number_of("stated.n_near", near),
-            )
+    if not len(stated):
+        return []
+    ratio = stated["value_flop"] / stated["stated_flop"]
+    return [
+        say(
+            "Of {n} sources that state a total, ours lies within a factor of two of {near}.",
+            n=number_of("stated.n", len(stated)),
+            near=number_of("stated.n_near", ratio.between(0.5, 2).sum()),
         )
-    return said
+    ]
 
 
 def conversion(fit):
