@@ -47,7 +47,7 @@ def read_beside_a_good_run(root, content, name="bad"):
         ({"hello": 1}, "lacks format, run_id, config, runtime_s"),
         (record(format="traincost/run/9"), "has the format 'traincost/run/9'"),
         (record(config=[1]), "config must be an object, got list"),
-        (record(status="running"), "status is running"),
+        (record(status="running"), "status is running: at work still, or killed"),
         (record(status="failed", error={"type": "MemoryError"}), "status is failed (MemoryError)"),
         (record(status="crashed"), "status must be one of completed, running, failed"),
     ],

@@ -78,7 +78,9 @@ def test_papermill_and_nbconvert_give_the_same_page(tmp_path):
         capture_output=True,
     )
     subprocess.run(
-        [BIN / "jupyter", "nbconvert", "--log-level=ERROR", "--to", "traincost", executed], check=True
+        [BIN / "jupyter", "nbconvert", "--log-level=ERROR", "--to", "traincost", executed.name],
+        cwd=tmp_path,  # the notebook in the working directory, as the README's line has it
+        check=True,
     )
     assert (tmp_path / "executed.html").read_text(encoding="utf-8") == page_of(tmp_path / "out")
     assert (tmp_path / "profiling.json").read_bytes() == (tmp_path / "out/profiling.json").read_bytes()

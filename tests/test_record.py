@@ -75,7 +75,7 @@ def test_decorator_and_tracked_iterable(tmp_path, clock):
         assert [step(x) for x in run.track(loader(), "load")] == [1, 2, 3]
     sections = read(tmp_path)["sections"]
     assert sections["step"] == {"seconds": 9, "count": 3}
-    assert sections["load"] == {"seconds": 6, "count": 4}  # the last wait found the end
+    assert sections["load"] == {"seconds": 6, "count": 3}  # the wait that finds the end is no item
     assert step.__name__ == "step"
 
 

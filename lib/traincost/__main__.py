@@ -94,7 +94,7 @@ def _publish(options, kind, argument, function):
 
 
 def _audit(options):
-    """Print the contradictions among what the systems in FILE report, the gravest first."""
+    """Print the contradictions among what the systems in FILE report, the largest ratio first."""
     from traincost import estimates
     from traincost.systems import read_systems
 

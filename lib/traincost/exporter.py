@@ -65,7 +65,8 @@ class TraincostExporter(TemplateExporter):
         data = json.dumps(report, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True) + "\n"
         resources["outputs"] = {
             **resources.get("outputs", {}),
-            f"{report['kind']}.json": data.encode("utf-8"),
+            # With a folder in its name: nbconvert's writer cannot make the folder "" of a bare one.
+            f"./{report['kind']}.json": data.encode("utf-8"),
         }
         return super().from_notebook_node(nb, resources, **kw)
 

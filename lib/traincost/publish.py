@@ -82,7 +82,8 @@ def publish(kind, parameters, output, progress=False):
     executed = execute(notebook, parameters, output / f"{kind}.failed.ipynb", progress)
     html, resources = TraincostExporter().from_notebook_node(executed)
     output.mkdir(parents=True, exist_ok=True)
-    files = {f"{kind}.html": html.encode("utf-8"), **resources["outputs"]}
+    files = {f"{kind}.html": html.encode("utf-8")}
+    files |= {os.path.normpath(name): content for name, content in resources["outputs"].items()}
     for name, content in files.items():
         temporary = output / f".{name}.tmp"
         temporary.write_bytes(content)

@@ -209,13 +209,17 @@ class Recorder:
         return node.children.get(name) or node.child(_checked(name))
 
     def track(self, iterable, name):
-        """Yield from `iterable`, timing each wait for the next item as section `name`."""
+        """Yield from `iterable`, timing each wait for the next item as section `name`.
+
+        The last wait, which finds the end, adds its seconds but is no occurrence.
+        """
         iterator = iter(iterable)
         while True:
-            with self.section(name):
+            with self.section(name) as section:
                 try:
                     item = next(iterator)
                 except StopIteration:
+                    section.count -= 1
                     return
             yield item
 

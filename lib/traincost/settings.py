@@ -201,7 +201,7 @@ def refuse_unknown(name, known):
     import difflib
 
     near = difflib.get_close_matches(name, known, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = f"; did you mean {near[0]!r}?" if near else "."
     raise ParameterError(f"{name!r} is not a parameter{hint} The parameters are: {', '.join(known)}")
 
 

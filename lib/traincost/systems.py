@@ -258,7 +258,8 @@ def _sheet_rows(text, path, rejected):
         row = {key: entry.get(key) for key in IDENTITY}
         for figure, stated in entry["figures"].items():
             if figure not in FIGURES:
-                rejected.append((i, str(row["system"]), str(figure), "is no figure that is known"))
+                reason = f"is no figure that is known; the figures are {', '.join(FIGURES)}"
+                rejected.append((i, str(row["system"]), str(figure), reason))
                 continue
             parts = stated if isinstance(stated, dict) else {"value": stated}
             row[figure] = parts.get("value")

@@ -52,8 +52,8 @@ def many_unfinished(table):
         return []
     return [
         say(
-            "Many runs of {levels} were not completed ({n} of {of} there). The unfinished are often the "
-            "long ones, so the means of the others are too low.",
+            "Many runs of {levels} were not completed ({n} of {of} there). Where the unfinished are "
+            "the long ones, the means of the others are too low.",
             levels=names(flagged["level"].head(N_NAMED)),
             n=number_of("unfinished.n", flagged["n_unfinished"].sum()),
             of=number_of("unfinished.of", (flagged["n_unfinished"] + flagged["n_completed"]).sum()),
@@ -117,7 +117,8 @@ def caption_score(points, cost_label, score_label):
 
 def made(effects):
     """How many permutations the verdicts rest on, and whether anything was repeated."""
-    drawn = int(effects["n_permutations"].max()) if len(effects) else 0
+    tested = effects[effects["p_alone"].notna()]
+    drawn = int(tested["n_permutations"].max()) if len(tested) else 0
     if not drawn:
         return []
     n_runs, n_configurations = effects[["n_runs", "n_configurations"]].iloc[0]

@@ -52,6 +52,8 @@ def _run(record, folder):
         reason = f"status must be one of {', '.join(STATUSES)}, got {shortened(run.status, 80)!r}"
     elif run.status != COMPLETED:
         reason = f"status is {run.status}" + _error(record.get("error"))
+        if run.status == "running":
+            reason += ": at work still, or killed"
     run.reason = reason
     run.sections = _sections(record.get("sections"), run.notes)
     run.cost = numbers(_prefixed(record.get("cost")), "cost", run.notes)
