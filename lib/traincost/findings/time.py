@@ -18,24 +18,28 @@ from traincost.prose import Name, Number, join, say
 from traincost.sections import OTHER, UNATTRIBUTED
 
 
-def per_occurrence(timing, section):
-    """Time per occurrence of one section: slowest and fastest levels."""
+def per_occurrence(timing, sections):
+    """Time per occurrence of each of `sections`, said once: slowest and fastest levels."""
+    return [_slow_and_fast(timing, name) for name in dict.fromkeys(sections) if _n_levels(timing, name) > 1]
+
+
+def _n_levels(timing, section):
+    return (timing["section"] == section).sum()
+
+
+def _slow_and_fast(timing, section):
     rows = timing[timing["section"] == section].sort_values("per_occurrence_s", ascending=False)
-    if len(rows) < 2:
-        return []
 
     def listed(part):
         return [say("{t} for {level}", t=_each(section, r), level=Name(r.level)) for r in part.itertuples()]
 
     n = min(2, len(rows) // 2)
-    return [
-        say(
-            "One occurrence of {s} takes {slow} on average, against {fast}.",
-            s=Name(section),
-            slow=listed(rows.head(n)),
-            fast=listed(rows.iloc[::-1].head(n)),
-        )
-    ]
+    return say(
+        "One occurrence of {s} takes {slow} on average, against {fast}.",
+        s=Name(section),
+        slow=listed(rows.head(n)),
+        fast=listed(rows.iloc[::-1].head(n)),
+    )
 
 
 def _each(section, row):
