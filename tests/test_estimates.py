@@ -10,7 +10,7 @@ import pytest
 import yaml
 from conftest import REFERENCE, ROOT, record, write_run
 
-from traincost import estimates, publish
+from traincost import estimates, estimation_tables, publish
 from traincost.__main__ import main
 from traincost.errors import NothingToReport, ParameterError
 from traincost.systems import date, number, read_claims, read_systems
@@ -103,6 +103,31 @@ def test_contradictions_are_found_and_named(tmp_path):
     assert table["ratio"].is_monotonic_decreasing
     assert (table["first_source"] != "").all()
     assert (table["second_source"] != "").all()
+
+
+def test_an_error_that_does_not_fall_is_not_projected(tmp_path):
+    rising = [
+        (f"s{i}", {"stated_compute_flop": 10.0 ** (16 + i), "error": 0.3 + 0.001 * i}) for i in range(6)
+    ]
+    found, reported = estimated(sheet(tmp_path / "s.yaml", *rising))
+    fits = estimates.fit_errors(found, 0.01)
+    assert not fits["exponents"]["established"]
+    assert not len(estimates.contradictions(found.reset_index(), reported.frame, fits))
+
+
+def test_a_burden_as_given_needs_no_rate(tmp_path):
+    found, _ = estimated(sheet(tmp_path / "s.yaml", ("given", {"burden_flop": 1e20})))
+    assert found.loc["given", "burden_flop"] == 1e20
+    assert found.loc["given", "value_flop"] == pytest.approx(0.35e20)
+
+
+def test_each_rate_has_a_row_of_its_own(tmp_path):
+    work = {"processors": 1, "time_s": 10}
+    rows = [(f"r{i}", {**work, "rate_flop_per_s": rate}) for i, rate in enumerate([1e12, 2e12, 2e12])]
+    found, _ = estimated(sheet(tmp_path / "s.yaml", *rows))
+    table = estimation_tables.rates(found.reset_index()).frame
+    assert list(table["rate_flop_per_s"]) == [1e12, 2e12]
+    assert list(table["size"]) == [1, 2]
 
 
 def test_claims_about_one_thing_are_set_against_each_other():

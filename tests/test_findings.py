@@ -36,6 +36,13 @@ def test_a_direction_is_said_of_a_numeric_factor():
     assert "Runtime falls with lr (Spearman ρ -0.9" in text
 
 
+def test_an_interaction_test_that_only_hours_allow_says_nothing():
+    config = pd.DataFrame({"a": list("xxyyzz"), "b": list("pqpqpq")})
+    table = effects.interactions(collection_of(config, np.array([1.0, 2, 4, 2, 1, 1])))
+    assert list(table["scale"]) == ["hours"]
+    assert findings.interaction(table) == []
+
+
 def test_repetitions_are_said_to_be_no_evidence_only_where_there_are_some():
     config = grid(a=list("xyz"), b=list("pq"), seed=[0, 1, 2])
     rng = np.random.default_rng(0)

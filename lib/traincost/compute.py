@@ -21,8 +21,8 @@ ASSUMED_UTILISATION = 0.35  # where none is stated
 NOMINAL_BAND = 2.0  # ×/÷; expected by 2202.05924 app. H, with no coverage claimed
 SUSPICIOUS_UTILISATION = 0.7
 
-NOMINAL = "nominal ×/÷2, no coverage claimed"
-WIDENED = "nominal ×/÷2, widened to hold both measures"
+NOMINAL = f"nominal ×/÷{NOMINAL_BAND:g}, no coverage claimed"
+WIDENED = f"nominal ×/÷{NOMINAL_BAND:g}, widened to hold both measures"
 PREDICTION = "95 % prediction interval of the conversion fit"
 
 

@@ -266,7 +266,7 @@ def additive_model(designs, y):
         ``residual_df``, ``residual_sum_sq`` of the whole model.
     """
     centred = y - y.mean()
-    whole = orthonormal(np.column_stack([x for _, x in designs])) if designs else y[:, None][:, :0]
+    whole = orthonormal(stack([x for _, x in designs], len(y)))
     residual = max(0.0, (centred**2).sum() - ((whole.T @ centred) ** 2).sum())
     residual_df = len(y) - 1 - whole.shape[1]
     rows = []

@@ -115,6 +115,8 @@ def _burden(row, rate):
     found = rate(row.processor, row.precision) if row.processor else None
     if row.rate_flop_per_s > 0:
         found = (row.rate_flop_per_s, "as given", "the input")
+    if found is None and row.burden_flop > 0:
+        return row.burden_flop, np.nan, "burden as given", "the input"
     if found is None:
         return np.nan, np.nan, f"no rate for {row.processor!r}" if row.processor else "", ""
     value, note, source = found
@@ -164,7 +166,9 @@ def dated(estimates):
 
 
 def fit_errors(estimates, target):
-    """Fit error against compute in both forms, or None where too few systems report an error.
+    """Fit error against compute in both forms.
+
+    None where too few systems report an error, or it does not change with compute.
 
     Returns
     -------
@@ -176,8 +180,12 @@ def fit_errors(estimates, target):
         return None
     data = known["error"], known["value_flop"]
     forms = ("polynomial", "exponential")
+    try:
+        exponents = trends.exponents(*data)
+    except ValueError:  # the error does not change with compute at all
+        return None
     return {
-        "exponents": trends.exponents(*data),
+        "exponents": exponents,
         "projections": {form: trends.project(trends.fit_error(*data, form), target) for form in forms},
     }
 
@@ -191,7 +199,7 @@ def contradictions(estimates, frame, fits=None):
     -------
     DataFrame
         ``subject``, ``kind``, ``first`` and ``second`` (values) with where each stands,
-        ``ratio`` (the larger over the smaller), ``note``; the gravest first. Kinds: two measures
+        ``ratio`` (the larger over the smaller), ``note``; the largest ratio first. Kinds: two measures
         apart by more than `DISAGREE` after utilisation; implied utilisation above 1, or
         suspiciously high; a stated value that its own inputs do not give; a utilisation stored
         as a percentage among fractions.
@@ -209,7 +217,7 @@ def contradictions(estimates, frame, fits=None):
 
 
 def _projections(fits):
-    if not fits:
+    if not fits or not fits["exponents"]["established"]:
         return []
     values = [(10 ** min(p["log10_flop"], 300), f"{form} form") for form, p in fits["projections"].items()]
     note = "both forms describe the data"

@@ -3,6 +3,7 @@
 import numpy as np
 
 from traincost.columns import count, significant
+from traincost.compute import ASSUMED_UTILISATION, NOMINAL_BAND
 from traincost.prose import Name, say
 from traincost.tables import Heading, Table, parameters, two, versions  # noqa: F401 - the card shows them too
 
@@ -29,10 +30,12 @@ def estimates(frame):
             Heading("date", "date", _day),
             Heading("operations_flop", "operations", _flop, "network operations, 2007.05558 eq. 1, or 6 N D"),
             Heading("burden_flop", "burden", _flop, "hardware burden at the peak rate, 2007.05558 eq. 2"),
-            Heading("utilisation", "utilisation", two, "as stated, else 0.35 assumed"),
+            Heading("utilisation", "utilisation", two, f"as stated, else {ASSUMED_UTILISATION:g} assumed"),
             Heading("implied_utilisation", "implied", two, "operations / burden; above 1 is a contradiction"),
             Heading("value_flop", "best estimate", _flop),
-            Heading("low_flop", "from", _flop, "nominal ×/÷2 without claimed coverage, or wider"),
+            Heading(
+                "low_flop", "from", _flop, f"nominal ×/÷{NOMINAL_BAND:g} without claimed coverage, or wider"
+            ),
             Heading("high_flop", "to", _flop),
             Heading("stated_flop", "stated", _flop, "what the source itself gives as its total"),
             Heading("method", "method"),
@@ -48,20 +51,24 @@ def estimates(frame):
 
 def rates(frame):
     """The peak rates that `frame`, of estimates, used."""
-    used = frame[frame["burden_flop"].gt(0)]
-    used = used.groupby(["rate_note", "rate_source"], sort=True)["rate_flop_per_s"].agg(["first", "size"])
+    used = frame[frame["burden_flop"].gt(0) & frame["rate_flop_per_s"].gt(0)]
+    used = (
+        used.groupby(["rate_note", "rate_source", "rate_flop_per_s"], sort=True)
+        .size()
+        .reset_index(name="size")
+    )
     return Table(
         "rates",
         say("Peak rates taken for the hardware burden."),
         (
             Heading("rate_note", "rate"),
-            Heading("first", "FLOP/s", _flop),
+            Heading("rate_flop_per_s", "FLOP/s", _flop),
             Heading("size", "systems", count),
             Heading("rate_source", "source"),
         ),
-        used.reset_index(),
+        used,
         int(used["size"].sum()),
-        "systems with a hardware burden",
+        "systems with a hardware burden at a known rate",
     )
 
 
@@ -128,7 +135,7 @@ def sensitivity(frame):
         ),
         frame,
         int(frame["n"].max()) if len(frame) else 0,
-        "dated systems in the period",
+        "dated systems of the largest group",
     )
 
 

@@ -100,24 +100,24 @@ def check(nb):
 
 
 def declared_parameters(nb):
-    """Return the names assigned in the cell tagged ``parameters``, with their annotations."""
-    for cell in nb.cells:
-        if "parameters" in cell.metadata.get("tags", []):
-            return assigned_names(cell.source)
-    raise RefusedNotebook("the notebook has no cell tagged 'parameters'")
+    """Return the names assigned in the cell tagged ``parameters``."""
+    return assigned_names(_parameters_cell(nb))
 
 
 def declared_types(nb):
     """Return parameter name to the name of its annotated type."""
+    return {
+        node.target.id: node.annotation.id
+        for node in ast.parse(_parameters_cell(nb)).body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.annotation, ast.Name)
+    }
+
+
+def _parameters_cell(nb):
     for cell in nb.cells:
         if "parameters" in cell.metadata.get("tags", []):
-            body = ast.parse(cell.source).body
-            return {
-                node.target.id: node.annotation.id
-                for node in body
-                if isinstance(node, ast.AnnAssign) and isinstance(node.annotation, ast.Name)
-            }
-    return {}
+            return cell.source
+    raise RefusedNotebook("the notebook has no cell tagged 'parameters'")
 
 
 def _report(nb):

@@ -269,7 +269,7 @@ def runtime_composition(composition):
                     fontsize=8,
                 )
         left += width
-    _label_rows(axes, ["all runs" if level is None else level for level in rows.index])
+    _label_rows(axes, rows.index)
     axes.set_xlim(0, max(1.0, left.max()))
     axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: percent(value, 0)))
     axes.set_xlabel("mean share of runtime")

@@ -40,20 +40,20 @@ _VARIANTS = {"pcie", "sxm", "sxm2", "sxm4", "sxm5", "nvl", "laptop", "mobile", "
 _SEVERAL = re.compile(r",|;|/|\+|&|\bor\b|\band\b", re.IGNORECASE)
 
 
-def find(name, processors=None):
+def find(name):
     """Return the processor of a name as papers write it, or None.
 
     The alias most of whose words the name has wins. A name of several different processors is
     none: which of them did how much is not said.
     """
-    found = {_find(part, processors) for part in _SEVERAL.split(name)} - {None}
+    found = {_find(part) for part in _SEVERAL.split(name)} - {None}
     return found.pop() if len(found) == 1 else None
 
 
-def _find(name, processors):
+def _find(name):
     words = _words(name)
     best, length = None, 0
-    for processor in PROCESSORS if processors is None else processors:
+    for processor in PROCESSORS:
         for alias in processor.aliases:
             size = len(alias.split())
             if size > length and set(alias.split()) <= words:

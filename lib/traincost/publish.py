@@ -64,7 +64,9 @@ def estimate(systems, output=None, parameters=None, progress=False):
     parameters = {**(parameters or {}), "systems": systems}
     if parameters.get("claims"):
         parameters["claims"] = os.path.abspath(parameters["claims"])
-    name = os.path.splitext(os.path.basename(os.path.realpath(systems)))[0]
+    name = os.path.basename(os.path.realpath(systems))
+    if not os.path.isdir(systems):
+        name = os.path.splitext(name)[0]
     output = Path(output) if output else Path("reports") / name
     return publish("estimation", parameters, output.absolute(), progress)
 

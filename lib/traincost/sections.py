@@ -152,8 +152,8 @@ def shares(collection):
             "n_runs": len(t.runtime_s),
             "n_present": n_present,
             "seconds": seconds.sum(axis=0),
-            "count": [*_mean_present(t.counts), np.nan],
-            "per_occurrence_s": [*_mean_present(t.seconds / t.counts), np.nan],
+            "count": [*mean_present(t.counts), np.nan],
+            "per_occurrence_s": [*mean_present(t.seconds / t.counts), np.nan],
             "untimed_share": [*_untimed(t), np.nan],
             "overlapping": [*_overlapping(t), bool((t.unattributed() < -_slack(t.runtime_s)).any())],
         }
@@ -171,7 +171,7 @@ def _untimed(t):
     return [(t.rest(i) / t.runtime_s).mean() if t.children(i) else np.nan for i in range(len(t.paths))]
 
 
-def _mean_present(values):
+def mean_present(values):
     """Mean of each column over its finite values; NaN where it has none."""
     finite = np.isfinite(values)
     n = finite.sum(axis=0)
@@ -205,7 +205,7 @@ def composition(collection, by=None, max_parts=MAX_PARTS):
     Returns
     -------
     DataFrame
-        A row per level and the whole (``level`` None), a column per part, the largest first,
+        A row per level and the whole (``level`` `fields.ALL_RUNS`), a column per part, the largest first,
         `UNATTRIBUTED` last; each row sums to 1.
     """
     t = timing(collection)
@@ -244,7 +244,7 @@ def _cut(t):
 def repeated_parts(collection):
     """Return the parts of the cut that occur more than once a run on average, largest first."""
     t = timing(collection)
-    mean_counts = dict(zip(t.paths, _mean_present(t.counts), strict=True))
+    mean_counts = dict(zip(t.paths, mean_present(t.counts), strict=True))
     parts = _cut(t)
     repeated = [name for name in parts if mean_counts.get(name, 0) > 1]
     return sorted(repeated, key=lambda name: -(parts[name] / t.runtime_s).mean())
@@ -287,7 +287,7 @@ def per_occurrence(collection, by, sections=None):
     t = timing(collection)
     codes, labels = bins(by)
     if sections is None:
-        repeated = _mean_present(t.counts) > 1
+        repeated = mean_present(t.counts) > 1
         sections = [path for path, keep in zip(t.paths, repeated, strict=True) if keep]
     rows = []
     for i in map(t.paths.index, sections):

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from traincost.errors import ParameterError
-from traincost.sections import repeated_parts, timing
+from traincost.sections import mean_present, repeated_parts, timing
 
 HIGH_LEVERAGE = 0.10  # of runtime
 NOT_WORTH = 0.0005
@@ -281,8 +281,7 @@ def propose(collection):
     """
     t = timing(collection)
     share = (t.whole / t.runtime_s[:, None]).mean(axis=0) if len(t.runtime_s) else []
-    with np.errstate(invalid="ignore"):
-        counts = [np.nanmean(c) if np.isfinite(c).any() else np.nan for c in t.counts.T]
+    counts = mean_present(t.counts)
     candidates = [i for i in range(len(t.paths)) if _is_candidate(t, share, i)]
     candidates = sorted(candidates, key=lambda i: -share[i])[:MAX_PROPOSED]
     return [

@@ -67,7 +67,6 @@ _EPOCH = {
     "utilisation": r"hardware utilization( \((mfu|hfu)\))?",
     "stated_compute_flop": r"training compute \(flops?\)",
     "source": r"(reference|link)",
-    "method": r"training compute estimation method",
 }
 
 
@@ -259,13 +258,13 @@ def _sheet_rows(text, path, rejected):
         for figure, stated in entry["figures"].items():
             if figure not in FIGURES:
                 reason = f"is no figure that is known; the figures are {', '.join(FIGURES)}"
-                rejected.append((i, str(row["system"]), str(figure), reason))
+                rejected.append((i, str(row["system"] or ""), str(figure), reason))
                 continue
             parts = stated if isinstance(stated, dict) else {"value": stated}
             row[figure] = parts.get("value")
             at, printed = str(parts.get("at") or ""), str(parts.get("printed") or "")
             source = str(row["source"] or "")
-            where.append((str(row["system"]), source, figure, str(parts.get("value")), at, printed))
+            where.append((str(row["system"] or ""), source, figure, str(parts.get("value")), at, printed))
         checked = _checked(i, row, rejected)
         if checked:
             rows.append(checked)

@@ -263,9 +263,7 @@ def doubling_time(slope_per_day, days_per_month=DAYS_PER_MONTH):
     return np.log10(2) / slope_per_day / days_per_month if slope_per_day > 0 else np.inf
 
 
-def sensitivity(
-    systems, windows=(182, 364, 730), thresholds=(0.5, 0.76, 1.0), noises=(1.5, 2.0, 4.0), **more
-):
+def sensitivity(systems, windows=(182, 730), thresholds=(0.5, 1.0), noises=(1.5, 4.0), **more):
     """Fit the trends again with one choice changed at a time.
 
     Returns

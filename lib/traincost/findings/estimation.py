@@ -3,9 +3,10 @@
 import numpy as np
 
 from traincost.columns import significant
+from traincost.estimates import DISAGREE
 from traincost.findings.numbers import N_LISTED, N_NAMED, eta, key, names, number_of, plural
 from traincost.prose import Name, Number, When, join, say
-from traincost.trends import LARGE
+from traincost.trends import LARGE, NOISE
 
 
 def flop(name, value):
@@ -103,9 +104,10 @@ def _stated(estimates):
     ratio = stated["value_flop"] / stated["stated_flop"]
     return [
         say(
-            "Of {n} sources that state a total, ours lies within a factor of two of {near}.",
+            "Of {n} sources that state a total, {near} lie within a factor of {factor} of ours.",
+            factor=Number("stated.factor", DISAGREE, f"{DISAGREE:g}"),
             n=number_of("stated.n", len(stated)),
-            near=number_of("stated.n_near", ratio.between(0.5, 2).sum()),
+            near=number_of("stated.n_near", ratio.between(1 / DISAGREE, DISAGREE).sum()),
         )
     ]
 
@@ -144,14 +146,14 @@ def trend(trends, name, settings):
                 "and how well each fits, is no evidence of two trends."
             )
         )
-    if len(trends):
-        said.append(
-            say(
-                "Intervals are from {n} seeded draws of systems, each drawn estimate off by a log-uniform "
-                "factor of up to two; a month is a twelfth of a mean year.",
-                n=number_of("trends.n_draws", settings.n_draws),
-            )
+    said.append(
+        say(
+            "Intervals are from {n} seeded draws of systems, each drawn estimate off by a log-uniform "
+            "factor of up to {noise}; a month is a twelfth of a mean year.",
+            n=number_of("trends.n_draws", settings.n_draws),
+            noise=Number("trends.noise", NOISE, f"{NOISE:g}"),
         )
+    )
     return said
 
 
@@ -226,7 +228,9 @@ def sensitive(table):
 def error_against_compute(fits, target):
     """Exponents in both directions, and both projections."""
     if not fits:
-        return [say("Fewer than three systems report an error, so it is not set against compute.")]
+        return [
+            say("Fewer than three systems report an error that changes, so it is not set against compute.")
+        ]
     both = fits["exponents"]
     if not both["established"]:
         return [

@@ -3,7 +3,7 @@
 from traincost import verdicts
 from traincost.findings.numbers import N_NAMED, key, names, number_of, plural, share
 from traincost.prose import Name, Number, say
-from traincost.sections import UNATTRIBUTED
+from traincost.sections import OTHER, UNATTRIBUTED
 
 
 def summary(runtime_s, unit, effects, composition, bounds, excluded):
@@ -59,7 +59,7 @@ def _dependence(effects):
 
 def _largest(composition):
     parts = composition.iloc[-1].drop("n_runs").astype(float)
-    timed = parts.drop(UNATTRIBUTED)
+    timed = parts.drop(UNATTRIBUTED).drop(OTHER, errors="ignore")
     if not len(timed):
         return None
     rest = parts[UNATTRIBUTED]
