@@ -13,8 +13,10 @@ import pandas as pd
 
 from traincost import fields as _fields
 from traincost.errors import NothingToReport, ParameterError
-from traincost.formats import READERS
+from traincost.formats import JOBS, LOGS, READERS
 from traincost.formats.files import shortened
+from traincost.formats.flatten import flat
+from traincost.formats.paths import PathPattern
 from traincost.formats.run import UNREADABLE, Run
 
 SCORE_PREFIX = "score."
@@ -45,6 +47,8 @@ class Collection:
         Every other run: the same identity columns, ``reason``, and ``config.*``.
     notes : DataFrame
         ``path``, ``run_id``, ``note``: what was left out of runs that are otherwise used.
+    parts : DataFrame
+        ``path``, ``format``, ``part_of``: sources that belong to the run at another path.
     compute : dict
         Row number in `runs` to the record's compute block, where there is one.
     """
@@ -54,6 +58,7 @@ class Collection:
     sections: pd.DataFrame
     excluded: pd.DataFrame
     notes: pd.DataFrame
+    parts: pd.DataFrame
     compute: dict
 
     @property
@@ -69,7 +74,7 @@ class Collection:
         return _fields.describe(self.runs, replicates)
 
 
-def read_collection(runs_dir, format="auto", progress=None):
+def read_collection(runs_dir, format="auto", progress=None, path_pattern=""):
     """Read the runs under a directory.
 
     Parameters
@@ -79,6 +84,9 @@ def read_collection(runs_dir, format="auto", progress=None):
         A reader's name, or ``auto`` for all of them.
     progress : callable, optional
         Wraps the list of files to read, as ``tqdm`` does.
+    path_pattern : str
+        Settings that stand in the paths of the runs (`formats.paths.PathPattern`); these win over
+        a setting of that name in the run's own files.
 
     Returns
     -------
@@ -89,25 +97,104 @@ def read_collection(runs_dir, format="auto", progress=None):
     NothingToReport
         The directory is missing, is none, cannot be read, or holds no run that can be used.
     ParameterError
-        `format` is not known.
+        `format` is not known, or `path_pattern` cannot be used.
     """
+    pattern = PathPattern(path_pattern) if path_pattern else None
     root = _checked_directory(runs_dir)
     readers = _readers(format)
-    found, excluded = _walk(root, readers)
-    runs = []
-    for path, reader in progress(found) if progress else found:
-        runs += [(path, reader, run) for run in _read(root, path, READERS[reader])]
+    sources, unopened = _walk(root, readers)
+    runs, parts = _read_sources(root, sources, progress or iter)
+    runs, described = _with_jobs(runs)
+    if pattern:
+        _add_path_fields(runs, pattern)
     usable, rest = _sorted_out(runs)
-    _refuse_nothing(root, usable, rest + excluded, readers)
+    _refuse_nothing(root, usable, rest + unopened, readers)
     frame = _runs_frame(usable)
     return Collection(
         name=_printable(os.path.basename(os.path.realpath(root))),
         runs=frame,
         sections=_sections_frame(usable),
-        excluded=_excluded_frame(rest + excluded),
+        excluded=_excluded_frame(rest + unopened),
         notes=_notes_frame(usable),
+        parts=_parts_frame(parts + described),
         compute={i: run.compute for i, (_, _, run) in enumerate(usable) if run.compute},
     )
+
+
+# -- reading -------------------------------------------------------------------------------
+
+
+def _read_sources(root, sources, progress):
+    """Read reader by reader, so that a log that belongs to a run found before is not read again.
+
+    Parameters
+    ----------
+    sources : list of (path, reader)
+
+    Returns
+    -------
+    runs : list of (path, reader, Run)
+        In natural order of their paths.
+    parts : list of (path, reader, owner)
+        What was left alone, and the path of the run that it is a part of.
+    """
+    waiting = {name: [] for name in READERS}
+    for path, name in sources:
+        waiting[name].append(path)
+    runs, parts, claims = [], [], Claims()
+    # One bar for all of them: it moves as the sources are taken from it.
+    bar = iter(progress(sources))
+    for name, paths in waiting.items():
+        for path in paths:
+            next(bar)
+            owner = claims.owner(path, is_log=name in LOGS)
+            if owner is not None:
+                parts.append((path, name, owner))
+                continue
+            found = _read(root, path, READERS[name])
+            claims.add(path, found)
+            runs += [(path, name, run) for run in found]
+    next(bar, None)
+    runs.sort(key=lambda entry: _fields.natural(entry[0]))
+    return runs, parts
+
+
+class Claims:
+    """Which directories are those of runs that were read, and what else these runs hold."""
+
+    def __init__(self):
+        self._directories, self._parts = {}, {}
+
+    def add(self, path, runs):
+        """Note the `runs` that the source at `path` gave; an unreadable one claims nothing."""
+        directory = os.path.dirname(path)
+        for run in runs:
+            if run.status != UNREADABLE:
+                self._directories.setdefault(directory, path)
+                for part in run.parts:
+                    self._parts.setdefault(os.path.normpath(os.path.join(directory, part)), path)
+
+    def owner(self, path, is_log):
+        """Return the path of the run that the source at `path` is a part of, or None.
+
+        A log is a part of the run in its directory or above; the collection's own directory is
+        no run's alone, so that a run in it claims what it names and what lies beside it.
+        """
+        directory = os.path.dirname(path)
+        for place in (path, *_upwards(directory)):
+            if place in self._parts:
+                return self._parts[place]
+            if is_log and place in self._directories and (place or place == directory):
+                return self._directories[place]
+        return None
+
+
+def _upwards(directory):
+    """Yield a directory of the collection and those around it, the collection's own last."""
+    while directory:
+        yield directory
+        directory = os.path.dirname(directory)
+    yield ""
 
 
 def _read(root, path, reader):
@@ -123,6 +210,31 @@ def _read(root, path, reader):
 def _directory_id(root, path):
     """Return the directory of `path` in the collection, by which runs without a name are told."""
     return os.path.dirname(path) or os.path.basename(os.path.realpath(root))
+
+
+def _with_jobs(runs):
+    """Give the runs inside a job's directory the settings of the job; it is no run beside them."""
+    jobs = {os.path.dirname(path): (path, name, run) for path, name, run in runs if name in JOBS}
+    if not jobs:
+        return runs, []
+    replaced = {}
+    for path, name, run in runs:
+        if name in JOBS or run.status == UNREADABLE:
+            continue
+        job = next((place for place in _upwards(os.path.dirname(path)) if place in jobs), None)
+        if job is not None:
+            run.config = {**jobs[job][2].config, **run.config}
+            replaced.setdefault(jobs[job][0], path)
+    kept = [entry for entry in runs if entry[0] not in replaced or entry[1] not in JOBS]
+    return kept, [(path, name, replaced[path]) for path, name, _ in jobs.values() if path in replaced]
+
+
+def _add_path_fields(runs, pattern):
+    for path, _, run in runs:
+        found = pattern.fields(os.path.dirname(path))
+        run.config.update(flat(found, run.notes))
+        if not found:
+            run.notes.append("its path does not match `path_pattern`: those settings are not set")
 
 
 # -- finding -------------------------------------------------------------------------------
@@ -202,18 +314,34 @@ def _entered(directory, folders, seen):
 
 
 def _sorted_out(runs):
-    """Part usable runs from the rest; of runs with one id, the first stays."""
-    usable, rest, seen = [], [], {}
+    """Part usable runs from the rest; of runs with one id, or of copies, the first stays."""
+    usable, rest, ids, contents = [], [], {}, {}
     for path, reader, run in runs:
-        if not run.reason and run.run_id in seen:
-            run.reason = f"has the run_id of {seen[run.run_id]}"
+        content = None if run.named else _content(run)
+        if not run.reason and run.run_id in ids:
+            run.status, run.reason = "duplicate", f"has the run_id of {ids[run.run_id]}"
+        elif not run.reason and content in contents:
             run.status = "duplicate"
+            run.reason = f"equals {contents[content]} in settings, start, runtime and sections: a copy"
         if run.reason:
             rest.append((path, reader, run))
         else:
-            seen[run.run_id] = path
+            ids[run.run_id] = path
+            if content:
+                contents[content] = path
             usable.append((path, reader, run))
     return usable, rest
+
+
+def _content(run):
+    """Return what tells a run without a name of its own from others, or None if nothing does.
+
+    Two runs can take the same time to the digits that were kept; they do not in every section,
+    nor start at the same moment as well.
+    """
+    if not run.sections and not (run.started_at and run.scores):
+        return None
+    return (run.runtime_s, run.started_at, repr(run.config), repr(run.sections), repr(run.scores))
 
 
 def _refuse_nothing(root, usable, rest, readers):
@@ -332,6 +460,11 @@ def _notes_frame(runs):
         for note in run.notes
     ]
     return pd.DataFrame(rows, columns=["path", "run_id", "note"])
+
+
+def _parts_frame(parts):
+    rows = [(_printable(path), name, _printable(owner)) for path, name, owner in parts]
+    return pd.DataFrame(rows, columns=["path", "format", "part_of"])
 
 
 def _printable(text):

@@ -82,11 +82,11 @@ def train(directory, config):
         every = max(1, round(config["val_check_interval"] * config["steps_per_epoch"]))
         for epoch in range(config["epochs"]):
             with run.section("epoch"):
-                for first in range(0, config["steps_per_epoch"], every):
-                    steps = range(first, min(first + every, config["steps_per_epoch"]))
+                for steps in _windows(epoch, config["steps_per_epoch"], every):
                     with run.section("train"):
                         _train_window(run, config, model, optimizer, data, epoch, steps)
-                    _scheduled_evaluation(run, config, model, data)
+                    if (epoch * config["steps_per_epoch"] + steps.stop) % every == 0:
+                        _scheduled_evaluation(run, config, model, data)
                     with run.section("checkpoint"):
                         torch.save(model.state_dict(), Path(out) / "checkpoint.pt")
         timer = InferenceTimer()
@@ -95,6 +95,14 @@ def train(directory, config):
         run.cost.update(timer.columns())
         with run.section("run/write_outputs"):
             (Path(out) / "scores.json").write_text(json.dumps(run.scores))
+
+
+def _windows(epoch, steps_per_epoch, every):
+    """Return the steps of an epoch in parts that end where an evaluation is due, `every` steps of the run."""
+    done = epoch * steps_per_epoch
+    due = [s - done for s in range(done + 1, done + steps_per_epoch) if s % every == 0]
+    ends = [*due, steps_per_epoch]
+    return [range(first, last) for first, last in zip([0, *due], ends, strict=True)]
 
 
 def _compute(config, model, data):

@@ -7,17 +7,26 @@ A reader is a module with
 ``TITLE``
     What a person calls it.
 ``sources(directory, names)``
-    Of the sorted names in a directory, those that this reader can open.
+    Of the sorted names in a directory, those that this reader may read, told by their names alone.
 ``read(path, run_id)``
-    The runs in one such file: a list of `Run`; one that cannot be used has its ``reason``.
-    `run_id` is the path of its directory in the collection, for runs without a name.
+    The runs in one such file or folder: a list of `Run`; one that cannot be used has its
+    ``reason``. Empty where it turns out to be something else. `run_id` is the path of the
+    directory in the collection, for runs without a name.
 
 A reader never raises for what a file contains: it returns what it could read and why not more.
+It opens and lists through `files`, which holds the limits, and never writes.
+
+The order of the register is the order of claims. What a reader of `LOGS` finds in or below the
+directory of a run of an earlier reader is a part of that run, not one of its own. `JOBS` readers
+describe the run that took place in a directory: where other readers find runs in it, these get
+the settings of the job, and the job is no run beside them.
 """
 
 from traincost.formats import pyhighlights, run_record
 from traincost.formats.run import Run
 
 READERS = {reader.NAME: reader for reader in (run_record, pyhighlights)}
+LOGS = ("lightning", "lightning-table", "tensorboard", "kineto")
+JOBS = ("hydra",)
 
-__all__ = ["READERS", "Run"]
+__all__ = ["JOBS", "LOGS", "READERS", "Run"]

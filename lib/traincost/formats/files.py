@@ -1,27 +1,35 @@
 """Reading files that may be anything: limits, and reasons instead of exceptions."""
 
 import json
+import math
 import os
 import stat
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import orjson
 
 MAX_FILE_MIB = 64
 MAX_REASON = 300  # characters of a message that quotes what was found
+_WATCH = ContextVar("paths used", default=None)
 
 
 class Unreadable(Exception):
     """A file cannot be used; the message says why, in one line."""
 
 
-def read_bytes(path):
-    """Return the content of a regular file.
+@contextmanager
+def opened(path, limit_mib=None):
+    """Open a regular file for reading bytes, unbuffered.
 
     Raises
     ------
     Unreadable
-        It is a directory, a pipe or the like, larger than `MAX_FILE_MIB`, or cannot be opened.
+        It is a directory, a pipe or the like, larger than `limit_mib` (`MAX_FILE_MIB` if None),
+        cannot be opened, or a reading inside the block failed.
     """
+    limit_mib = MAX_FILE_MIB if limit_mib is None else limit_mib
+    _used(path)
     try:
         # Without O_NONBLOCK, opening a named pipe would wait for ever.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))
@@ -33,14 +41,51 @@ def read_bytes(path):
             raise Unreadable("is a directory, not a file")
         if not stat.S_ISREG(status.st_mode):
             raise Unreadable("is not a regular file")
-        if status.st_size > MAX_FILE_MIB * 2**20:
-            raise Unreadable(f"is larger than {MAX_FILE_MIB} MiB")
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(MAX_FILE_MIB * 2**20 + 1)
+        if status.st_size > limit_mib * 2**20:
+            raise Unreadable(f"is larger than {limit_mib} MiB")
+        with os.fdopen(descriptor, "rb", buffering=0, closefd=False) as file:
+            yield file
     except OSError as problem:
         raise Unreadable(f"cannot be read: {_why(problem)}") from None
     finally:
         os.close(descriptor)
+
+
+def read_bytes(path, limit_mib=None):
+    """Return the content of a regular file; raises what `opened` does."""
+    with opened(path, limit_mib) as file:
+        return file.read()
+
+
+def read_head(path, size):
+    """Return the first `size` bytes of a regular file of any length, fewer where it is shorter."""
+    with opened(path, limit_mib=math.inf) as file:
+        return file.read(size)
+
+
+def names(directory):
+    """Return the sorted names in a directory; none where it cannot be listed or is none."""
+    _used(directory)
+    try:
+        return sorted(os.listdir(directory))
+    except (OSError, ValueError):
+        return []
+
+
+@contextmanager
+def watched():
+    """Collect in a set the paths that are opened or listed inside the block."""
+    token = _WATCH.set(set())
+    try:
+        yield _WATCH.get()
+    finally:
+        _WATCH.reset(token)
+
+
+def _used(path):
+    paths = _WATCH.get()
+    if paths is not None:
+        paths.add(path)
 
 
 def _why(problem):

@@ -6,6 +6,7 @@ COMPLETED = "completed"
 RUNNING = "running"
 FAILED = "failed"
 STATUSES = (COMPLETED, RUNNING, FAILED)
+KILLED = "killed"
 UNREADABLE = "unreadable"
 UNFINISHED = "unfinished"  # asked for, and not there
 
@@ -18,7 +19,7 @@ class Run:
     ----------
     run_id : str
     status : str
-        One of `STATUSES`, `UNREADABLE` or `UNFINISHED`.
+        One of `STATUSES`, `KILLED`, `UNREADABLE` or `UNFINISHED`.
     started_at : str
         ISO 8601, or empty.
     runtime_s : float, or None
@@ -33,8 +34,14 @@ class Run:
         The record's compute block, as it stands.
     task, report : str
         Name of the experiment and of the directory that reports it, where the tool has such.
+    parts : list of str
+        Paths below the source's directory, ``/`` between their names, that were read as parts of
+        this run: they are no runs of their own.
     process : str
         Equal for runs that one process trained one after another; empty for a run of its own.
+    named : bool
+        Whether `run_id` is the tool's own name for the run; else it is its path, and a run that
+        equals another in all that was measured is taken for a copy.
     notes : list of str
         What was dropped from the run, and why.
     reason : str
@@ -52,6 +59,8 @@ class Run:
     compute: dict = field(default_factory=dict)
     task: str = ""
     report: str = ""
+    parts: list = field(default_factory=list)
     process: str = ""
+    named: bool = True
     notes: list = field(default_factory=list)
     reason: str = ""

@@ -1,0 +1,57 @@
+"""Settings that stand in a run's path: ``glue/{task}/lr_{lr}/…``."""
+
+import re
+
+from traincost.errors import ParameterError
+
+_FIELD = re.compile(r"\{([^{}/]*)\}")
+_REST = ("…", "...", "**")
+
+
+class PathPattern:
+    """A pattern of path parts, each of them text with fields in braces.
+
+    ``{name}`` takes any text but a slash, as little as it can, ``*`` the same without keeping
+    it, and ``…``, ``...`` or ``**`` as a part any number of parts. The pattern may begin at any
+    part of the path and need not reach its end.
+
+    >>> PathPattern("glue/{task}/lr_{lr}").fields("out/seed_1/glue/cola/lr_0.0002/layers_14")
+    {'task': 'cola', 'lr': '0.0002'}
+    >>> PathPattern("seed_{seed}/…/layers_{layers}").fields("out/seed_1/glue/cola/layers_14")
+    {'seed': '1', 'layers': '14'}
+
+    Raises
+    ------
+    ParameterError
+        No field in it, one without a name, or one named twice.
+    """
+
+    def __init__(self, pattern):
+        self.names = _FIELD.findall(pattern)
+        if not self.names or not all(self.names) or len(set(self.names)) < len(self.names):
+            raise ParameterError(
+                "`path_pattern` must hold fields in braces, each with a name of its own, like "
+                f"seed_{{seed}}/lr_{{lr}}; got {pattern!r}"
+            )
+        parts = pattern.strip("/").split("/")
+        while parts[-1] in _REST:  # it need not reach the end of the path anyway
+            parts.pop()
+        self._regex = re.compile("(?:^|/)" + "/".join(map(_part, parts)) + "(?=/|$)", re.DOTALL)
+
+    def fields(self, path):
+        """Return the text of each field in `path`, or an empty mapping where it does not match."""
+        match = self._regex.search(path)
+        return dict(zip(self.names, match.groups(), strict=True)) if match else {}
+
+
+def _part(part):
+    if part in _REST:
+        return "(?:[^/]+/)*?[^/]*"
+    pieces = re.split(r"(\{[^{}/]*\}|\*)", part)
+    return "".join(_piece(piece) for piece in pieces)
+
+
+def _piece(piece):
+    if piece == "*":
+        return "[^/]*?"
+    return "([^/]+?)" if piece.startswith("{") else re.escape(piece)
