@@ -6,7 +6,7 @@
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -47,10 +47,10 @@ class Collection:
         Every other run: the same identity columns, ``reason``, and ``config.*``.
     notes : DataFrame
         ``path``, ``run_id``, ``note``: what was left out of runs that are otherwise used.
-    parts : DataFrame
-        ``path``, ``format``, ``part_of``: sources that belong to the run at another path.
     compute : dict
         Row number in `runs` to the record's compute block, where there is one.
+    parts : DataFrame
+        ``path``, ``format``, ``part_of``: sources that belong to the run at another path.
     """
 
     name: str
@@ -58,8 +58,8 @@ class Collection:
     sections: pd.DataFrame
     excluded: pd.DataFrame
     notes: pd.DataFrame
-    parts: pd.DataFrame
     compute: dict
+    parts: pd.DataFrame = field(default_factory=lambda: _parts_frame([]))
 
     @property
     def factors(self):

@@ -42,7 +42,7 @@ def main_effects(
     replicates : sequence of str
         Fields that repeat a configuration.
     n_permutations : int
-        Fewer are drawn for very many configurations; the column ``n_permutations`` says.
+        None are drawn, and nothing is tested, for 0; fewer are drawn for very many configurations; the column ``n_permutations`` says.
     seed : int
         Of the permutations.
 
