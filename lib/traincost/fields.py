@@ -147,7 +147,19 @@ def combined(codes, n_runs):
             n_possible = int(number.max()) + 1
         number = number * n_levels + code
         n_possible *= n_levels
-    return pd.factorize(number)[0]
+    return _renumbered(number, n_possible)
+
+
+def _renumbered(numbers, n_possible):
+    """Number from 0 in the order of first appearance."""
+    if n_possible > len(numbers):
+        return pd.factorize(numbers)[0]
+    first = np.full(n_possible, len(numbers))
+    first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(n_possible, dtype=np.int64)
+    rank[order] = np.arange(n_possible)
+    return rank[numbers]
 
 
 def first_of_each(numbers):
@@ -316,11 +328,11 @@ def _leave_out_identifiers(fields):
     candidates = factors(fields)
     if len(candidates) < 2:
         return fields
-    n_configurations = int(configurations(candidates).max()) + 1
+    # One level per configuration means that it determines every other factor.
     naming = {
         f.name
         for f in candidates
-        if f.kind == "levels" and f.values is None and f.n_levels == n_configurations
+        if f.kind == "levels" and f.values is None and all(determines(f.codes, g.codes) for g in candidates)
     }
     if len(naming) == len(candidates):
         return fields
