@@ -31,7 +31,7 @@ LAYERS = [
     {"systems", "estimation_tables"},
     {"svg"},
     {"figures", "findings", "render", "markup"},
-    {"report"},
+    {"report", "inventory"},
     {"exporter"},
     {"publish", "site"},
     {"__main__", "demo"},

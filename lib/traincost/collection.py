@@ -74,7 +74,7 @@ class Collection:
         return _fields.describe(self.runs, replicates)
 
 
-def read_collection(runs_dir, format="auto", progress=None, path_pattern=""):
+def read_collection(runs_dir, format="auto", progress=None, path_pattern="", require_runs=True):
     """Read the runs under a directory.
 
     Parameters
@@ -87,6 +87,8 @@ def read_collection(runs_dir, format="auto", progress=None, path_pattern=""):
     path_pattern : str
         Settings that stand in the paths of the runs (`formats.paths.PathPattern`); these win over
         a setting of that name in the run's own files.
+    require_runs : bool
+        Refuse a directory without a usable run; else its frames are returned, empty.
 
     Returns
     -------
@@ -108,7 +110,8 @@ def read_collection(runs_dir, format="auto", progress=None, path_pattern=""):
     if pattern:
         _add_path_fields(runs, pattern)
     usable, rest = _sorted_out(runs)
-    _refuse_nothing(root, usable, rest + unopened, readers)
+    if require_runs:
+        _refuse_nothing(root, usable, rest + unopened, readers)
     frame = _runs_frame(usable)
     return Collection(
         name=_printable(os.path.basename(os.path.realpath(root))),
@@ -288,6 +291,14 @@ def _walk(root, readers):
             folders.clear()
     found.sort(key=lambda source: _fields.natural(source[0]))
     return found, excluded
+
+
+def files_below(runs_dir):
+    """Yield the path of every file below a directory, relative to it."""
+    for directory, folders, names in os.walk(runs_dir):
+        folders.sort(key=_fields.natural)
+        for name in sorted(names, key=_fields.natural):
+            yield os.path.relpath(os.path.join(directory, name), runs_dir)
 
 
 def _entered(directory, folders, seen):
