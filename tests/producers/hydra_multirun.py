@@ -49,7 +49,9 @@ def sweep(config_dir, out_dir, *overrides):
         "hydra.sweep.subdir=${hydra.job.override_dirname}",
         "hydra.job.name=train",
     ]
-    return subprocess.Popen([sys.executable, __file__, "--job", *fixed, *overrides], stderr=subprocess.DEVNULL)
+    return subprocess.Popen(
+        [sys.executable, __file__, "--job", *fixed, *overrides], stderr=subprocess.DEVNULL
+    )
 
 
 def wait_for(path, text):
