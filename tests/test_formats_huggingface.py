@@ -192,6 +192,13 @@ def test_losses_that_agree_or_cannot_be_compared_are_no_sign_of_a_resumed_run(tm
     assert only(found)["runtime_s"] == 100.0
 
 
+def test_losses_below_zero_are_not_compared(tmp_path):
+    content = state(trained(loss=-0.9))
+    for entry in content["log_history"][:-1]:
+        entry["loss"] = -0.5
+    assert len(read_collection(write(tmp_path / "a", trainer_state=content)).runs) == 1
+
+
 def test_small_rounded_losses_are_no_sign_of_a_resumed_run(tmp_path):
     content = state(trained(loss=0.00006))
     for entry in content["log_history"][:-1]:
@@ -239,6 +246,8 @@ def test_a_run_that_only_lacks_its_results_is_not_called_killed(tmp_path):
 @pytest.mark.parametrize("results", [evaluation(1, 2.0), trained()])
 def test_results_above_the_runs_belong_to_none(tmp_path, results):
     write(tmp_path / "out", all_results=results)
+    for name in ("aaa", "zzz"):
+        (tmp_path / "out" / name).mkdir()
     for name in ("lr_0.1", "lr_0.2"):
         write(tmp_path / "out" / "seed_1" / name, trainer_state=state(trained(train_s=len(name) + 1.5)))
     found = read_collection(tmp_path)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from traincost import read_collection
 from traincost.errors import NothingToReport
-from traincost.formats import hydra
+from traincost.formats import hydra, yaml_text
 
 LOG = "[2026-01-02 03:04:05,250][app][INFO] - begin\n[2026-01-02 03:04:15,750][app][INFO] - end\n"
 
@@ -105,14 +105,15 @@ def test_keys_that_differ_in_case_or_look_like_truth_values_are_kept_apart(tmp_p
 
 
 def test_an_override_that_names_no_field_is_a_setting_without_its_quotes(tmp_path):
-    overrides = "[\"steps='random_forest'\", db=mysql, +lr=0.1, ~gone, ++seed=3, a=b=c, 7]"
-    run = only(read_collection(job(tmp_path / "a", "lr: 0.1\nseed: 3\n", overrides)))
+    overrides = "[\"steps='random_forest'\", db=mysql, +lr=0.1, ~gone, ++seed=3, a=b=c, on=true, 7]"
+    run = only(read_collection(job(tmp_path / "a", "lr: 0.1\nseed: 3\n'on': true\n", overrides)))
     assert run["config.steps"] == "random_forest"
     assert run["config.db"] == "mysql"
     assert run["config.a"] == "b=c"
     assert run["config.lr"] == 0.1
+    assert run["config.on"] == "True"
     assert {name for name in run.index if name.startswith("config.")} == {
-        f"config.{name}" for name in ("lr", "seed", "steps", "db", "a")
+        f"config.{name}" for name in ("lr", "seed", "on", "steps", "db", "a")
     }
 
 
@@ -133,6 +134,13 @@ def test_nothing_is_constructed_and_a_bomb_is_refused(tmp_path):
     found = read_collection(tmp_path)
     assert "os.system" in only(found)["config.x"]
     assert "holds more than 200000 values" in refused(found)["b"]
+
+
+def test_a_large_config_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
+    job(tmp_path / "good")
+    job(tmp_path / "bad", "\n".join(f"k{i}: {i}" for i in range(50)))
+    monkeypatch.setattr(yaml_text, "_MAX_EVENTS", 50)
+    assert refused(read_collection(tmp_path))["bad"] == "has a config.yaml that holds more than 200000 values"
 
 
 @pytest.mark.parametrize(
@@ -226,6 +234,15 @@ def test_a_result_goes_before_the_log(tmp_path):
     assert only(found)["runtime_s"] == 3.5
     assert only(found)["started_at"] == "2026-01-02T03:04:05.250000"
     assert len(found.notes) == 0
+
+
+def test_sections_of_a_result_are_not_taken_and_this_is_said(tmp_path):
+    result = {"runtime_s": 3.5, "sections": {"epoch": {"seconds": 9.0, "count": 2}}}
+    found = read_collection(job(tmp_path / "a", r_json=json.dumps(result)))
+    assert not len(found.sections)
+    assert list(found.notes["note"]) == [
+        "r.json holds sections too: not taken, its timers may span several jobs"
+    ]
 
 
 def test_a_result_of_no_use_is_named(tmp_path):

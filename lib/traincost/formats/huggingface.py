@@ -58,10 +58,11 @@ SIDE_FILES = {
     "config.json": "model",
     "adapter_config.json": "adapter",
 }
+# What follows from others stands after them: of settings that vary as one, the first names them.
 STATE_SETTINGS = (
     "num_train_epochs",
-    "max_steps",
     "train_batch_size",
+    "max_steps",
     "eval_steps",
     "logging_steps",
     "save_steps",

@@ -177,6 +177,8 @@ def _result(folder, listed, notes):
             continue
         for key in RUNTIME_NAMES:
             if isinstance(content, dict) and content.get(key) is not None:
+                if content.get("sections"):
+                    notes.append(f"{name} holds sections too: not taken, its timers may span several jobs")
                 return name, *runtime(content[key], f"{key} of {name}")
     return "", None, ""
 
