@@ -122,7 +122,8 @@ def test_what_hydra_says_of_the_job_is_no_setting(tmp_path):
         job(tmp_path / name)
     found = read_collection(tmp_path)
     assert found.factors == []
-    assert list(found.runs["task"]) == ["app", "app"]
+    assert list(found.runs["report"]) == ["app", "app"]
+    assert list(found.runs["task"]) == ["", ""]  # the cost table has a row per task where there are any
 
 
 def test_nothing_is_constructed_and_a_bomb_is_refused(tmp_path):
@@ -281,7 +282,9 @@ def test_a_run_in_a_job_has_its_settings_and_is_the_only_run(tmp_path):
 def test_jobs_of_another_name_or_place_need_no_result(tmp_path):
     job(tmp_path / "a" / "0", r_json='{"runtime_s": 1}')
     job(tmp_path / "b" / "0")
-    assert len(read_collection(tmp_path).runs) == 2
+    other = job(tmp_path / "a" / "1") / ".hydra" / "hydra.yaml"
+    other.write_text(other.read_text().replace('"app"', '"other"'))
+    assert len(read_collection(tmp_path).runs) == 3
 
 
 @pytest.mark.parametrize("sign", ["subdir", "multirun.yaml"])

@@ -241,7 +241,7 @@ def _refuse_resultless(jobs, replaced):
 
     The log of a job that was killed ends like that of any other; its missing result tells.
     """
-    groups = {place: (os.path.dirname(place), run.task) for place, (_, _, run) in jobs.items()}
+    groups = {place: (os.path.dirname(place), run.report) for place, (_, _, run) in jobs.items()}
     has_result = {place: bool(run.parts) or path in replaced for place, (path, _, run) in jobs.items()}
     with_results = {groups[place] for place in jobs if has_result[place]}
     for place, (_, _, run) in jobs.items():

@@ -61,7 +61,7 @@ def read(path, run_id):
         return []
     run = Run(run_id, named=False)
     folder, hydra = os.path.dirname(path), _hydra(path, run.notes)
-    run.task = _text(hydra, "job", "name")
+    run.report = _text(hydra, "job", "name")  # the application, which is no task of its own
     run.fingerprint = _text(hydra, "runtime", "output_dir")
     if _is_shared(hydra, folder):
         run.status = UNREADABLE
@@ -151,7 +151,7 @@ def _unquoted(text):
 def _add_times(run, folder, hydra):
     """Give the job its start and runtime; where none is known, the reason."""
     listed = names(folder)
-    started, ended, error = _log_times(folder, _log_name(run.task, listed))
+    started, ended, error = _log_times(folder, _log_name(run.report, listed))
     run.started_at = started.isoformat() if started else _directory_start(hydra)
     name, run.runtime_s, run.reason = _result(folder, listed, run.notes)
     if name:
