@@ -22,10 +22,10 @@ describe the run that took place in a directory: where other readers find runs i
 the settings of the job, and the job is no run beside them.
 """
 
-from traincost.formats import pyhighlights, run_record
+from traincost.formats import kineto, pyhighlights, run_record
 from traincost.formats.run import Run
 
-READERS = {reader.NAME: reader for reader in (run_record, pyhighlights)}
+READERS = {reader.NAME: reader for reader in (run_record, pyhighlights, kineto)}
 LOGS = ("lightning", "lightning-table", "tensorboard", "kineto")
 JOBS = ("hydra",)
 
