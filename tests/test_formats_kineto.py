@@ -367,3 +367,35 @@ def test_partial_lists_of_another_tool_are_read(name):
     run = read(FOREIGN / "profilers" / "speedscope" / f"{name}.json")
     assert run.runtime_s == pytest.approx(14e-6)
     assert "no closing bracket" in run.notes[-1]
+
+
+PATTERN = "batch_size_{batch_size}/hidden_{hidden}"
+
+
+def assert_is_the_producers(folder):
+    """Check what `producers/torch_profiler.py` made: six runs, one of two ranks, and a killed one."""
+    found = read_collection(folder, path_pattern=PATTERN)
+    assert len(found.runs) == 6
+    assert found.factors == ["batch_size", "hidden"]
+    assert list(found.excluded["status"]) == ["killed"]
+    assert list(found.parts["path"]) == ["batch_size_8/hidden_16/rank_1.json.gz"]
+    sections = set(found.sections["section"])
+    assert {f"ProfilerStep/{name}" for name in ("data", "forward", "backward")} <= sections
+    assert "ProfilerStep/Optimizer.step#SGD.step" in sections
+    steps = found.sections[found.sections["section"] == "ProfilerStep"]
+    assert set(steps["count"]) <= {3, 4}
+    assert (steps["seconds"].to_numpy() < found.runs["runtime_s"].to_numpy()).all()
+    return found
+
+
+def test_a_collection_of_the_real_tool():
+    found = assert_is_the_producers(DATA / "kineto")
+    assert found.runs["runtime_s"].iloc[1] == pytest.approx(0.001424, abs=1e-6)
+    assert (found.runs["started_at"].str[:10] == "2026-11-29").all()
+
+
+@pytest.mark.torch
+def test_the_real_tool_as_it_is_today(tmp_path):
+    producer = ROOT / "tests" / "producers" / "torch_profiler.py"
+    subprocess.run([sys.executable, producer, tmp_path / "runs"], check=True, timeout=600)
+    assert_is_the_producers(tmp_path / "runs")

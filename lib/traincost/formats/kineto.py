@@ -32,13 +32,7 @@ _ROUNDING_US = 1.0  # older traces have whole microseconds
 _ENDINGS = (".json", ".json.gz", ".json.tmp")
 # What lies beside runs under these names is no trace.
 _OTHERS = frozenset(
-    """run.json results.json manifest.json all_results.json train_results.json eval_results.json
-    test_results.json predict_results.json trainer_state.json config.json generation_config.json
-    adapter_config.json preprocessor_config.json tokenizer.json tokenizer_config.json vocab.json
-    added_tokens.json special_tokens_map.json model.safetensors.index.json pytorch_model.bin.index.json
-    package.json package-lock.json wandb-summary.json wandb-metadata.json metrics.json stats.json
-    hparams.json args.json params.json dataset_info.json state.json profiling.json estimation.json
-    machine.json benchmarks.json""".split()
+    ["run.json", "results.json", "manifest.json", "all_results.json", "train_results.json", "eval_results.json", "test_results.json", "predict_results.json", "trainer_state.json", "config.json", "generation_config.json", "adapter_config.json", "preprocessor_config.json", "tokenizer.json", "tokenizer_config.json", "vocab.json", "added_tokens.json", "special_tokens_map.json", "model.safetensors.index.json", "pytorch_model.bin.index.json", "package.json", "package-lock.json", "wandb-summary.json", "wandb-metadata.json", "metrics.json", "stats.json", "hparams.json", "args.json", "params.json", "dataset_info.json", "state.json", "profiling.json", "estimation.json", "machine.json", "benchmarks.json"]
 )
 _RANK = re.compile(r"(?<![A-Za-z0-9])(rank|worker)[-_]?(\d{1,6})(?![A-Za-z0-9])")
 _HANDLER = re.compile(r"(.+?)\.\d{10,20}")  # worker.time.pt.trace.json
