@@ -31,8 +31,11 @@ MAX_DEVICES = 8  # named
 _ROUNDING_US = 1.0  # older traces have whole microseconds
 _ENDINGS = (".json", ".json.gz", ".json.tmp")
 # What lies beside runs under these names is no trace.
-_OTHERS = frozenset(
-    ["run.json", "results.json", "manifest.json", "all_results.json", "train_results.json", "eval_results.json", "test_results.json", "predict_results.json", "trainer_state.json", "config.json", "generation_config.json", "adapter_config.json", "preprocessor_config.json", "tokenizer.json", "tokenizer_config.json", "vocab.json", "added_tokens.json", "special_tokens_map.json", "model.safetensors.index.json", "pytorch_model.bin.index.json", "package.json", "package-lock.json", "wandb-summary.json", "wandb-metadata.json", "metrics.json", "stats.json", "hparams.json", "args.json", "params.json", "dataset_info.json", "state.json", "profiling.json", "estimation.json", "machine.json", "benchmarks.json"]
+_OTHERS = re.compile(
+    r"(run|results|manifest|(all|train|eval|test|predict)_results|trainer_state|state|metrics|stats"
+    r"|((generation|adapter|preprocessor|tokenizer)_)?config|tokenizer|vocab|added_tokens"
+    r"|special_tokens_map|(model\.safetensors|pytorch_model\.bin)\.index|package(-lock)?|hparams|args"
+    r"|params|dataset_infos?|wandb-(summary|metadata)|machine|benchmarks|profiling|estimation)\.json"
 )
 _RANK = re.compile(r"(?<![A-Za-z0-9])(rank|worker)[-_]?(\d{1,6})(?![A-Za-z0-9])")
 _HANDLER = re.compile(r"(.+?)\.\d{10,20}")  # worker.time.pt.trace.json
@@ -56,7 +59,7 @@ class _File:
 
 def sources(directory, names):
     """Return the names that may be traces."""
-    return [name for name in names if name.endswith(_ENDINGS) and name not in _OTHERS]
+    return [name for name in names if name.endswith(_ENDINGS) and not _OTHERS.fullmatch(name)]
 
 
 def read(path, run_id):

@@ -147,7 +147,8 @@ def _unpacked(file, limit):
             total += len(chunk)
             if total > limit:
                 raise Unreadable(
-                    f"unpacks to more than {limit // 2**20} MiB ({MAX_RATIO} times its size, or {MAX_TRACE_MIB})"
+                    f"unpacks to more than {limit // 2**20} MiB: over {MAX_RATIO} times its size, "
+                    f"or over {MAX_TRACE_MIB} MiB"
                 )
             yield chunk
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
