@@ -242,9 +242,9 @@ def test_other_json_is_no_trace(tmp_path, content):
 @pytest.mark.parametrize(
     ("events", "reason"),
     [
-        ([], "holds no event with a time"),
-        ([span("a", "1", "2")], "holds no event with a time"),
-        ([span("a", 1, -1), span("a", True, 1)], "holds no event with a time"),
+        ([], "holds no timed event (X, B or E)"),
+        ([span("a", "1", "2")], "holds no timed event (X, B or E)"),
+        ([span("a", 1, -1), span("a", True, 1)], "holds no timed event (X, B or E)"),
         ([span("a", 5, 0)], "the time from the first event to the last must be above zero, got 0"),
     ],
 )

@@ -178,7 +178,7 @@ def _run(run_id, mine, traces, notes):
     if broken:
         run.status, run.reason = KILLED if "cut short" in broken[0] else UNREADABLE, broken[0]
     elif not any(trace.n_events for trace in traces.values()):
-        run.status, run.reason, run.runtime_s = UNREADABLE, "holds no event with a time", None
+        run.status, run.reason, run.runtime_s = UNREADABLE, "holds no timed event (X, B or E)", None
     else:
         run.runtime_s, run.reason = runtime(run.runtime_s, "the time from the first event to the last")
     return run
