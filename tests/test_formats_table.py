@@ -1,6 +1,9 @@
 """A table of runs: columns by name, units, text that stays text, and a second table of sections."""
 
+import contextlib
 import json
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,8 +26,9 @@ SELECTIVE_PARAMETERS = {
     "score_columns": ["eval_loss"],
     "path_column": "path",
 }
-# The part of the path before the settings that every run has; a task only where there is one.
-SELECTIVE_PATTERN = "{model}/seed_{seed}/…/lr_*"
+# `seed_40` is a level and not a number, so that a seed's effect is that of twenty levels.
+SELECTIVE_PATTERN = "meta-llama/{model}/{seed}/…/{task}/lr_*"
+SELECTIVE_ETA_SQUARED = {"method": 0.1957, "dataset": 0.3722, "task": 0.3744, "seed": 0.1309}
 
 
 def write(path, text):
@@ -307,18 +311,13 @@ def test_a_semicolon_or_a_tab_may_part_the_cells(tmp_path):
 @given(st.binary(max_size=60))
 @settings(max_examples=150, deadline=None)
 def test_any_bytes_are_read_or_refused(content):
-    import tempfile
-    from pathlib import Path
-
     with tempfile.TemporaryDirectory() as folder:
         for ending in table_files.ENDINGS:
             for start in (b"", b"runtime_s,lr\n", b'{"runtime_s": 1}\n'):
                 path = Path(folder, f"t{ending}")
                 path.write_bytes(start + content)
-                try:
+                with contextlib.suppress(NothingToReport, ParameterError):
                     read_collection(path)
-                except (NothingToReport, ParameterError):
-                    pass
 
 
 # -- known answers ---------------------------------------------------------------------------
@@ -343,15 +342,35 @@ def test_the_runs_of_selectiveft_give_the_known_effects(selective):
     minutes = sheet["forward_time"] + sheet["backward_time"]
     np.testing.assert_allclose(selective.runs["runtime_s"], minutes * 60)
     found = effects.main_effects(selective, replicates=()).set_index("factor")["eta_squared"]
-    for factor, value in {"method": 0.1957, "dataset": 0.3722, "seed": 0.1309}.items():
+    for factor, value in SELECTIVE_ETA_SQUARED.items():
         assert found[factor] == pytest.approx(value, abs=5e-5)
     assert found["method"] == pytest.approx(eta_squared(minutes, sheet["method"]))
 
 
 @pytest.mark.reference
-def test_a_page_of_selectiveft(tmp_path):
+def test_a_page_of_selectiveft_says_what_clears_chance(tmp_path):
     parameters = {**SELECTIVE_PARAMETERS, "path_pattern": SELECTIVE_PATTERN, "replicates": []}
     page = publish.page(SELECTIVE, tmp_path, parameters)
-    numbers = json.loads((tmp_path / "profiling.json").read_text())
+    report = json.loads((tmp_path / "profiling.json").read_text())
+    assert report["parameters"]["runs_dir"] == "all_runs_flat"
+    assert report["n_runs"] == 344
+    effects = report["figures"]["effects"]
+    rows = [dict(zip(effects["columns"], row, strict=True)) for row in effects["rows"]]
+    found = {row["factor"]: row["eta_squared"] for row in rows}
+    assert {name: round(found[name], 4) for name in SELECTIVE_ETA_SQUARED} == SELECTIVE_ETA_SQUARED
+    verdicts = {row["factor"]: row["verdict"] for row in rows}
+    for factor in ("task", "dataset", "method", "model"):
+        assert verdicts[factor] == "runtime depends on it"
+    for factor in ("seed", "layers", "lr"):
+        assert verdicts[factor].startswith("goes with it, but not once the others are held")
+    assert verdicts["batch_size"] == "cannot be told from chance"
     assert str(SELECTIVE.parent) not in page.read_text()
-    assert numbers["parameters"]["runtime_unit"] == "min"
+
+
+@pytest.mark.reference
+def test_memory_below_zero_is_no_cost(selective):
+    sheet = pd.read_csv(SELECTIVE)
+    memory = selective.runs["cost_grad_mem_mib"].to_numpy()
+    assert np.isnan(memory[sheet["grad_mem"] < 0]).all()
+    kept = sheet["grad_mem"].to_numpy() >= 0
+    np.testing.assert_allclose(memory[kept], sheet["grad_mem"][kept] * 1e6 / 2**20)

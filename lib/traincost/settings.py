@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from traincost.errors import ParameterError
+from traincost.formats.paths import PathPattern
 from traincost.formats.table import Table
 from traincost.speedups import Knob
 
@@ -58,6 +59,8 @@ class Profiling(_FromNotebook):
         Directory of the runs, or a table of them.
     format : str
         Name of the reader, or ``auto``.
+    path_pattern : str
+        Settings that stand in the runs' paths, like ``lr_{lr}/seed_{seed}`` (`formats.paths`).
     project, collection, note : str
         Shown in the title; the collection is named after its directory if left empty.
     links : dict
@@ -89,6 +92,7 @@ class Profiling(_FromNotebook):
 
     runs_dir: str
     format: str = "auto"
+    path_pattern: str = ""
     project: str = ""
     collection: str = ""
     note: str = ""
@@ -120,6 +124,7 @@ class Profiling(_FromNotebook):
 
     def __post_init__(self):
         check_types(self)
+        check_path_pattern(self.path_pattern)
         _ = self.table  # which refuses what it cannot use
         if self.score_goal not in ("max", "min"):
             raise ParameterError(f"`score_goal` must be max or min, got {self.score_goal!r}")
@@ -227,6 +232,12 @@ def refuse_unknown(name, known):
     near = difflib.get_close_matches(name, known, 1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     raise ParameterError(f"{name!r} is not a parameter{hint} The parameters are: {', '.join(known)}")
+
+
+def check_path_pattern(pattern):
+    """Raise `ParameterError` for a pattern that holds no usable field; an empty one is none."""
+    if pattern:
+        PathPattern(pattern)
 
 
 def check_types(settings):

@@ -29,7 +29,6 @@ _STATUSES = {
     **dict.fromkeys(("killed", "cancelled", "canceled", "timeout", "preempted"), KILLED),
     **dict.fromkeys(("running", "pending", "queued"), RUNNING),
 }
-_IDENTITY = ("run_id", "path", "format", "status", "started_at", "runtime_s", "task", "report", "process")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity|nan)", re.IGNORECASE)
 # A unit at the end of a column's name, which a name with its own unit takes the place of.
 _UNIT_ENDING = re.compile(r"_(s|sec|seconds|ms|us|min|minutes|h|hours|b|bytes|[kmg]i?b)$", re.IGNORECASE)
@@ -163,7 +162,7 @@ def _factors(columns, roles, table):
     if table.factor_columns is not None:
         return {name: name.removeprefix("config.") for name in table.factor_columns}
     own = {name: name.removeprefix("config.") for name in columns if name.startswith("config.")}
-    taken = {*roles["runtime"], *roles["cost"], *roles["score"], *_IDENTITY}
+    taken = {*roles["runtime"], *roles["cost"], *roles["score"], "started_at"}
     taken |= {roles["run"], roles["status"], roles["path"]}
     return own or {name: name for name in columns if name not in taken}
 

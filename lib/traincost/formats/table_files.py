@@ -91,7 +91,7 @@ def _json_row(line):
         return {}, str(problem)
     if not isinstance(value, dict):
         return {}, f"is a JSON {type(value).__name__}, not an object"
-    return flat(value, []), ""
+    return _flat(value), ""
 
 
 def _parquet(path):
@@ -122,8 +122,18 @@ def _check_parquet(metadata):
 
 
 def _batch_rows(batch):
+    """Yield rows: a column's name stands as it is, a dot in it included; what is nested is flattened."""
     for row in batch.to_pylist():
-        yield flat({name: _plain(value) for name, value in row.items() if value is not None}, [])
+        cells = {name: _plain(value) for name, value in row.items() if value is not None}
+        yield _flat(cells)
+
+
+def _flat(cells):
+    flattened = {}
+    for name, value in cells.items():
+        found = flat({"": value}, [])
+        flattened |= {name + path: level for path, level in found.items()}
+    return flattened
 
 
 def _plain(value):
