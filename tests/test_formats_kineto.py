@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import DATA, REFERENCE, ROOT
+from conftest import DATA, REFERENCE, ROOT, record, write_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -173,6 +173,15 @@ def test_a_packed_copy_is_a_part_and_other_traces_beside_it_are_runs(tmp_path):
     found = read_collection(tmp_path)
     assert list(found.runs["path"]) == ["a.json", "b.json"]
     assert list(found.parts["path"]) == ["a.json.gz"]
+
+
+def test_a_trace_in_a_run_is_its_part_and_other_json_is_not(tmp_path):
+    write_run(tmp_path / "a", record("a"))
+    write(tmp_path / "a" / "profile" / "trace.json", STEPS)
+    (tmp_path / "a" / "search.json").write_text('{"best": 1}')
+    found = read_collection(tmp_path)
+    assert list(found.runs["run_id"]) == ["a"]
+    assert list(found.parts["path"]) == ["a/profile/trace.json"]
 
 
 def test_a_list_may_lack_its_bracket_and_an_object_may_not(tmp_path):

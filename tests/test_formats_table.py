@@ -354,8 +354,7 @@ def test_a_page_of_selectiveft_says_what_clears_chance(tmp_path):
     report = json.loads((tmp_path / "profiling.json").read_text())
     assert report["parameters"]["runs_dir"] == "all_runs_flat"
     assert report["n_runs"] == 344
-    effects = report["figures"]["effects"]
-    rows = [dict(zip(effects["columns"], row, strict=True)) for row in effects["rows"]]
+    rows = report["tables"]["effects"]["rows"]
     found = {row["factor"]: row["eta_squared"] for row in rows}
     assert {name: round(found[name], 4) for name in SELECTIVE_ETA_SQUARED} == SELECTIVE_ETA_SQUARED
     verdicts = {row["factor"]: row["verdict"] for row in rows}

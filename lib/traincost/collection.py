@@ -182,7 +182,8 @@ def _read_sources(root, sources, progress):
             next(bar)
             owner = claims.owner(path, name)
             if owner is not None:
-                parts.append((path, name, owner))
+                if _recognised(root, path, READERS[name]):
+                    parts.append((path, name, owner))
                 continue
             found = _read(root, path, READERS[name])
             claims.add(path, name, found)
@@ -240,6 +241,11 @@ def _read(root, path, reader):
         # Readers give reasons for all that is known to happen; this is for what is not.
         reason = f"cannot be read: {type(problem).__name__}: {problem}"
         return [Run(_directory_id(root, path), UNREADABLE, reason=reason)]
+
+
+def _recognised(root, path, reader):
+    """Say whether a part is what its name says, where the reader can tell more from its beginning."""
+    return not hasattr(reader, "recognises") or reader.recognises(os.path.join(root, path))
 
 
 def _directory_id(root, path):

@@ -13,6 +13,9 @@ A reader is a module with
     ``reason``. Empty where it turns out to be something else. `run_id` is the path of the
     directory in the collection, for runs without a name.
 
+A reader whose names are those of much else may have ``recognises(path)``, which tells by the first
+bytes whether a file is one of its kind: what it does not recognise is listed as no run's part.
+
 A reader never raises for what a file contains: it returns what it could read and why not more.
 It opens and lists through `files`, which holds the limits, and never writes.
 

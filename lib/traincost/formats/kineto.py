@@ -20,7 +20,7 @@ import numpy as np
 from traincost.columns import finite
 from traincost.formats.files import Unreadable, names, shortened
 from traincost.formats.run import COMPLETED, KILLED, UNREADABLE, Run
-from traincost.formats.trace_events import MAX_NAMES, read_facts, read_trace
+from traincost.formats.trace_events import MAX_NAMES, looks_like_trace, read_facts, read_trace
 from traincost.formats.values import runtime
 
 NAME = "kineto"
@@ -60,6 +60,11 @@ class _File:
 def sources(directory, names):
     """Return the names that may be traces."""
     return [name for name in names if name.endswith(_ENDINGS) and not _OTHERS.fullmatch(name)]
+
+
+def recognises(path):
+    """Say whether the file at `path` begins as a trace does."""
+    return looks_like_trace(path)
 
 
 def read(path, run_id):

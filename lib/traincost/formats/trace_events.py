@@ -111,6 +111,15 @@ def read_trace(path):
     return scanner.trace if scanner.is_trace else None
 
 
+def looks_like_trace(path):
+    """Say whether a file begins as trace events do."""
+    try:
+        with _chunks(path) as chunks:
+            return _looks_like_events(_head(chunks))
+    except Unreadable:
+        return False
+
+
 def read_facts(path):
     """Return what stands before the first event of a file (`Trace.facts`); empty if nothing does."""
     scanner = _Scanner()
