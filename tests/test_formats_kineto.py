@@ -172,6 +172,7 @@ def test_a_packed_copy_is_a_part_and_other_traces_beside_it_are_runs(tmp_path):
     write(tmp_path / "b.json", STEPS[:1])
     found = read_collection(tmp_path)
     assert list(found.runs["path"]) == ["a.json", "b.json"]
+    assert list(found.runs["runtime_s"]) == [10.0, 4.0]
     assert list(found.parts["path"]) == ["a.json.gz"]
 
 
