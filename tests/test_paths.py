@@ -16,6 +16,9 @@ from traincost.formats.run import UNREADABLE, Run
         ("glue/{task}/lr_{lr}/...", "glue/cola/lr_2e-4", {"task": "cola", "lr": "2e-4"}),
         ("{task}-{loss}", "sorting-beta_w0", {"task": "sorting", "loss": "beta_w0"}),
         ("seed_{seed}/**/layers_{layers}", "seed_1/a/b/layers_14", {"seed": "1", "layers": "14"}),
+        ("seed_{seed}/…/layers_{layers}", "seed_1/layers_14", {"seed": "1", "layers": "14"}),
+        ("seed_{seed}/…/{task}/lr_*", "x/seed_1/glue/cola/lr_1/b", {"seed": "1", "task": "cola"}),
+        ("seed_{seed}/…/{task}/lr_*", "x/seed_1/alpaca/lr_1/b", {"seed": "1", "task": "alpaca"}),
         ("seed_{seed}/*/layers_{layers}", "seed_1/a/layers_14", {"seed": "1", "layers": "14"}),
         ("seed_{seed}/*/layers_{layers}", "seed_1/a/b/layers_14", {}),
         ("lr_{lr}", "warmlr_1", {}),
@@ -47,14 +50,22 @@ def test_a_setting_in_the_path_wins_and_numbers_are_numbers(tmp_path):
 
 def test_a_log_belongs_to_the_run_around_it_but_not_to_one_at_the_root():
     claims = Claims()
-    claims.add("a/run.json", [Run("a")])
-    claims.add("run.json", [Run("root", parts=["logs/one"])])
-    claims.add("broken/run.json", [Run("broken", UNREADABLE, reason="is empty")])
-    assert claims.owner("a/deep/log.txt", is_log=True) == "a/run.json"
-    assert claims.owner("a/deep/run.json", is_log=False) is None
-    assert claims.owner("log.txt", is_log=True) == "run.json"
-    assert claims.owner("b/log.txt", is_log=True) is None
-    assert claims.owner("logs/one/log.txt", is_log=True) == "run.json"
-    assert claims.owner("logs/one/all_results.json", is_log=False) == "run.json"
-    assert claims.owner("broken/log.txt", is_log=True) is None
-    assert claims.owner("ab/log.txt", is_log=True) is None
+    claims.add("a/run.json", "traincost", [Run("a")])
+    claims.add("run.json", "traincost", [Run("root", parts=["logs/one"])])
+    claims.add("broken/run.json", "traincost", [Run("broken", UNREADABLE, reason="is empty")])
+    assert claims.owner("a/deep/log.txt", "tensorboard") == "a/run.json"
+    assert claims.owner("a/deep/run.json", "traincost") is None
+    assert claims.owner("log.txt", "tensorboard") == "run.json"
+    assert claims.owner("b/log.txt", "tensorboard") is None
+    assert claims.owner("logs/one/log.txt", "tensorboard") == "run.json"
+    assert claims.owner("logs/one/all_results.json", "traincost") == "run.json"
+    assert claims.owner("broken/log.txt", "tensorboard") is None
+    assert claims.owner("ab/log.txt", "tensorboard") is None
+
+
+def test_logs_of_one_reader_in_a_directory_are_runs_of_their_own():
+    claims = Claims()
+    claims.add("a/x.json", "kineto", [Run("x", parts=["y.json"])])
+    assert claims.owner("a/y.json", "kineto") == "a/x.json"
+    assert claims.owner("a/z.json", "kineto") is None
+    assert claims.owner("a/z.json", "tensorboard") == "a/x.json"

@@ -164,10 +164,15 @@ class TimeUnit:
 
 
 HOURS, MINUTES, SECONDS = TimeUnit("h", 3600.0), TimeUnit("min", 60.0), TimeUnit("s", 1.0)
+MILLISECONDS, MICROSECONDS = TimeUnit("ms", 1e-3), TimeUnit("µs", 1e-6)  # of a few profiled steps
 
 
 def time_unit(typical_s):
     """Choose the unit for durations whose typical value is `typical_s` seconds."""
     if typical_s >= 2 * HOURS.seconds:
         return HOURS
-    return MINUTES if typical_s >= 2 * MINUTES.seconds else SECONDS
+    if typical_s >= 2 * MINUTES.seconds:
+        return MINUTES
+    if typical_s >= 100 * MILLISECONDS.seconds or not typical_s > 0:
+        return SECONDS
+    return MILLISECONDS if typical_s >= 100 * MICROSECONDS.seconds else MICROSECONDS

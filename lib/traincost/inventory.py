@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from traincost.collection import SCORE_PREFIX, files_below, read_collection
 from traincost.columns import time_unit
 from traincost.fields import describe
-from traincost.formats import READERS, other
+from traincost.formats import READERS, other, table
 
 MAX_LINES = 20  # of a list; the rest is counted
 MAX_NAMES = 12  # on a line
@@ -35,7 +35,7 @@ def lines(runs_dir, format="auto", **reading):
         f"{_count(len(unread), 'file')} not read",
     ]
     text = [f"{found.name}: {', '.join(counts)}"]
-    for name, reader in READERS.items():
+    for name, reader in {**READERS, table.NAME: table}.items():
         runs = found.runs[found.runs["format"] == name]
         if len(runs):
             text += ["", f"{reader.TITLE} [{name}]: {_count(len(runs), 'run')}", *_of_format(runs, found)]

@@ -25,7 +25,7 @@ class BuildFailed(RuntimeError):
 
 
 def page(runs_dir, output=None, parameters=None, progress=False):
-    """Build the profiling page of a directory of runs.
+    """Build the profiling page of a directory or a table of runs.
 
     Parameters
     ----------
@@ -50,9 +50,11 @@ def page(runs_dir, output=None, parameters=None, progress=False):
         A cell failed; no page was written.
     """
     runs_dir = os.path.abspath(os.fspath(runs_dir))
-    name = os.path.basename(os.path.realpath(runs_dir)) or "runs"
-    output = Path(output) if output else Path("reports") / name
-    return publish("profiling", {**(parameters or {}), "runs_dir": runs_dir}, output.absolute(), progress)
+    parameters = {**(parameters or {}), "runs_dir": runs_dir}
+    if parameters.get("sections_table"):
+        parameters["sections_table"] = os.path.abspath(parameters["sections_table"])
+    output = Path(output) if output else Path("reports") / (_name(runs_dir) or "runs")
+    return publish("profiling", parameters, output.absolute(), progress)
 
 
 def estimate(systems, output=None, parameters=None, progress=False):
@@ -64,11 +66,14 @@ def estimate(systems, output=None, parameters=None, progress=False):
     parameters = {**(parameters or {}), "systems": systems}
     if parameters.get("claims"):
         parameters["claims"] = os.path.abspath(parameters["claims"])
-    name = os.path.basename(os.path.realpath(systems))
-    if not os.path.isdir(systems):
-        name = os.path.splitext(name)[0]
-    output = Path(output) if output else Path("reports") / name
+    output = Path(output) if output else Path("reports") / _name(systems)
     return publish("estimation", parameters, output.absolute(), progress)
+
+
+def _name(path):
+    """Return the name of a directory, or of a file without its ending."""
+    name = os.path.basename(os.path.realpath(path))
+    return name if os.path.isdir(path) else os.path.splitext(name)[0]
 
 
 def publish(kind, parameters, output, progress=False):

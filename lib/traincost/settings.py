@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from traincost.errors import ParameterError
 from traincost.formats.paths import PathPattern
+from traincost.formats.table import Table
 from traincost.speedups import Knob
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -55,7 +56,7 @@ class Profiling(_FromNotebook):
     Attributes
     ----------
     runs_dir : str
-        Directory of the runs.
+        Directory of the runs, or a table of them.
     format : str
         Name of the reader, or ``auto``.
     path_pattern : str
@@ -83,6 +84,8 @@ class Profiling(_FromNotebook):
     price_per_hour, power_w : float, or None
         Of one device, in `currency` and watts.
     currency : str
+    runtime_column, … sections_unit
+        Which column of a table of runs is what: `formats.table.Table`.
     """
 
     INPUT: ClassVar[str] = "runs_dir"
@@ -107,10 +110,22 @@ class Profiling(_FromNotebook):
     price_per_hour: float | None = None
     currency: str = "USD"
     power_w: float | None = None
+    runtime_column: list | str | None = None
+    runtime_unit: str = "s"
+    factor_columns: list | None = None
+    cost_columns: dict = dataclasses.field(default_factory=dict)
+    score_columns: list | None = None
+    run_column: str = ""
+    status_column: str = ""
+    path_column: str = ""
+    sections_table: str = ""
+    sections_columns: dict = dataclasses.field(default_factory=dict)
+    sections_unit: str = "s"
 
     def __post_init__(self):
         check_types(self)
         check_path_pattern(self.path_pattern)
+        _ = self.table  # which refuses what it cannot use
         if self.score_goal not in ("max", "min"):
             raise ParameterError(f"`score_goal` must be max or min, got {self.score_goal!r}")
         for name in ("devices", "price_per_hour", "power_w"):
@@ -122,6 +137,15 @@ class Profiling(_FromNotebook):
                 Knob.of(knob)
             except (TypeError, ValueError) as problem:
                 raise ParameterError(f"`knobs`: {problem}") from None
+
+    @property
+    def table(self):
+        """Return which column of a table of runs is what."""
+        return Table(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Table)})
+
+    def public(self, name):
+        """Return the parameters for the page, without paths."""
+        return {**super().public(name), "sections_table": os.path.basename(self.sections_table)}
 
 
 @dataclass(frozen=True)

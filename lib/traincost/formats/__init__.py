@@ -13,6 +13,9 @@ A reader is a module with
     ``reason``. Empty where it turns out to be something else. `run_id` is the path of the
     directory in the collection, for runs without a name.
 
+A reader whose names are those of much else may have ``recognises(path)``, which tells by the first
+bytes whether a file is one of its kind: what it does not recognise is listed as no run's part.
+
 A reader never raises for what a file contains: it returns what it could read and why not more.
 It opens and lists through `files`, which holds the limits, and never writes.
 
@@ -22,10 +25,10 @@ describe the run that took place in a directory: where other readers find runs i
 the settings of the job, and the job is no run beside them.
 """
 
-from traincost.formats import huggingface, hydra, pyhighlights, run_record
+from traincost.formats import huggingface, hydra, kineto, pyhighlights, run_record
 from traincost.formats.run import Run
 
-READERS = {reader.NAME: reader for reader in (run_record, pyhighlights, huggingface, hydra)}
+READERS = {reader.NAME: reader for reader in (run_record, pyhighlights, huggingface, kineto, hydra)}
 LOGS = ("lightning", "lightning-table", "tensorboard", "kineto")
 JOBS = ("hydra",)
 
