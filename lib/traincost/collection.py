@@ -18,7 +18,7 @@ from traincost.formats import table as _table
 from traincost.formats.files import Unreadable, shortened
 from traincost.formats.flatten import flat
 from traincost.formats.paths import PathPattern
-from traincost.formats.run import UNREADABLE, Run
+from traincost.formats.run import COMPLETED, FAILED, UNFINISHED, UNREADABLE, Run
 
 SCORE_PREFIX = "score."
 NULL = str(None)  # how `flatten.flat` writes a JSON null
@@ -262,12 +262,33 @@ def _with_jobs(runs):
     for path, name, run in runs:
         if name in JOBS or run.status == UNREADABLE:
             continue
-        job = next((place for place in _upwards(os.path.dirname(path)) if place in jobs), None)
-        if job is not None:
-            run.config = {**jobs[job][2].config, **run.config}
-            replaced.setdefault(jobs[job][0], path)
+        place = next((place for place in _upwards(os.path.dirname(path)) if place in jobs), None)
+        if place is not None:
+            _describe(run, jobs[place][2])
+            replaced.setdefault(jobs[place][0], path)
+    _refuse_resultless(jobs, replaced)
     kept = [entry for entry in runs if entry[0] not in replaced or entry[1] not in JOBS]
     return kept, [(path, name, replaced[path]) for path, name, _ in jobs.values() if path in replaced]
+
+
+def _describe(run, job):
+    run.config = {**job.config, **run.config}
+    if job.status == UNREADABLE:
+        run.notes.append(f"lacks the settings of its job: the directory of the job {job.reason}")
+
+
+def _refuse_resultless(jobs, replaced):
+    """Refuse a job without a result where another of its name and directory left one.
+
+    The log of a job that was killed ends like that of any other; its missing result tells.
+    """
+    groups = {place: (os.path.dirname(place), run.report) for place, (_, _, run) in jobs.items()}
+    has_result = {place: bool(run.parts) or path in replaced for place, (path, _, run) in jobs.items()}
+    with_results = {groups[place] for place in jobs if has_result[place]}
+    for place, (_, _, run) in jobs.items():
+        if groups[place] in with_results and not has_result[place] and run.status in (COMPLETED, UNFINISHED):
+            run.status = FAILED
+            run.reason = "left no result, as other jobs beside it did: it failed, was killed or is at work"
 
 
 def _add_path_fields(runs, pattern):
@@ -400,6 +421,8 @@ def _content(run):
     Two runs can take the same time to the digits that were kept; they do not in every section,
     nor start at the same moment as well.
     """
+    if run.fingerprint:
+        return (run.fingerprint, run.runtime_s, run.started_at)
     if not run.sections and not (run.started_at and run.scores):
         return None
     return (run.runtime_s, run.started_at, repr(run.config), repr(run.sections), repr(run.scores))

@@ -158,6 +158,8 @@ class Estimation(_FromNotebook):
         A sheet (YAML) or CSV of systems, or a directory of runs with compute blocks.
     format : str
         Name of the reader of runs, or ``auto``.
+    path_pattern : str
+        As in `Profiling`, of runs.
     project, collection, note, links
         As in `Profiling`.
     claims : str
@@ -176,6 +178,7 @@ class Estimation(_FromNotebook):
 
     systems: str
     format: str = "auto"
+    path_pattern: str = ""
     project: str = ""
     collection: str = ""
     note: str = ""
@@ -189,6 +192,7 @@ class Estimation(_FromNotebook):
 
     def __post_init__(self):
         check_types(self)
+        check_path_pattern(self.path_pattern)
         for name in ("start", "end"):
             try:
                 datetime.date.fromisoformat(getattr(self, name) or "2000-01-01")

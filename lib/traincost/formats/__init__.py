@@ -25,10 +25,10 @@ describe the run that took place in a directory: where other readers find runs i
 the settings of the job, and the job is no run beside them.
 """
 
-from traincost.formats import kineto, pyhighlights, run_record
+from traincost.formats import huggingface, hydra, kineto, pyhighlights, run_record
 from traincost.formats.run import Run
 
-READERS = {reader.NAME: reader for reader in (run_record, pyhighlights, kineto)}
+READERS = {reader.NAME: reader for reader in (run_record, pyhighlights, huggingface, kineto, hydra)}
 LOGS = ("lightning", "lightning-table", "tensorboard", "kineto")
 JOBS = ("hydra",)
 

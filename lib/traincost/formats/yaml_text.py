@@ -14,6 +14,7 @@ from traincost.formats.files import Unreadable, shortened
 MAX_YAML_MIB = 10
 MAX_NODES = 200_000  # counted where an alias is followed too: a few lines can name billions
 MAX_NESTING = 100
+_MAX_EVENTS = 3 * MAX_NODES  # a mapping's value has a key, and may begin and end
 _STANDARD = "tag:yaml.org,2002:"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLAIN = {_STANDARD + name for name in ("str", "null", "bool", "int", "float", "map", "seq")}
@@ -44,10 +45,12 @@ def parse_yaml(content):
 
 
 def _refuse_depth(content):
-    """Refuse nesting that would overflow the stack of the composer, which is C's."""
+    """Refuse what would overflow the stack of the composer, which is C's, or fill the memory."""
     depth = deepest = 0
     try:
-        for event in yaml.parse(content, _LOADER):
+        for count, event in enumerate(yaml.parse(content, _LOADER)):
+            if count > _MAX_EVENTS:
+                raise Unreadable(f"holds more than {MAX_NODES} values")
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
                 deepest = max(deepest, depth)
