@@ -147,16 +147,24 @@ def _read_sources(root, sources, progress):
     for name, paths in waiting.items():
         for path in paths:
             next(bar)
-            owner = claims.owner(path, is_log=name in LOGS)
+            owner = claims.owner(path, name)
             if owner is not None:
                 parts.append((path, name, owner))
                 continue
             found = _read(root, path, READERS[name])
-            claims.add(path, found)
+            claims.add(path, name, found)
             runs += [(path, name, run) for run in found]
     next(bar, None)
+    _settle(runs)
     runs.sort(key=lambda entry: _fields.natural(entry[0]))
     return runs, parts
+
+
+def _settle(runs):
+    """Let each reader compare the runs it read, where it has a use for that."""
+    for name, reader in READERS.items():
+        if hasattr(reader, "settle"):
+            reader.settle([run for _, of, run in runs if of == name])
 
 
 class Claims:
@@ -165,27 +173,28 @@ class Claims:
     def __init__(self):
         self._directories, self._parts = {}, {}
 
-    def add(self, path, runs):
-        """Note the `runs` that the source at `path` gave; an unreadable one claims nothing."""
+    def add(self, path, reader, runs):
+        """Note the `runs` that a reader's source at `path` gave; an unreadable one claims nothing."""
         directory = os.path.dirname(path)
         for run in runs:
             if run.status != UNREADABLE:
-                self._directories.setdefault(directory, path)
+                self._directories.setdefault(directory, (path, reader))
                 for part in run.parts:
                     self._parts.setdefault(os.path.normpath(os.path.join(directory, part)), path)
 
-    def owner(self, path, is_log):
-        """Return the path of the run that the source at `path` is a part of, or None.
+    def owner(self, path, reader):
+        """Return the path of the run that a reader's source at `path` is a part of, or None.
 
-        A log is a part of the run in its directory or above; the collection's own directory is
-        no run's alone, so that a run in it claims what it names and what lies beside it.
+        A log is a part of another reader's run in its directory or above; the collection's own
+        directory is no run's alone, so that a run in it claims what it names and what lies beside it.
         """
         directory = os.path.dirname(path)
         for place in (path, *_upwards(directory)):
             if place in self._parts:
                 return self._parts[place]
-            if is_log and place in self._directories and (place or place == directory):
-                return self._directories[place]
+            owner, by = self._directories.get(place, (None, reader))
+            if reader in LOGS and by != reader and (place or place == directory):
+                return owner
         return None
 
 
