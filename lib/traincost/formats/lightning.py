@@ -56,10 +56,11 @@ def read(path, run_id):
             groups.setdefault(name[1] or "", []).append(report)
     if notes and not groups:
         return [Run(run_id, UNREADABLE, named=False, reason="; ".join(notes))]
-    return [
-        add_reports(Run(run_id if len(groups) == 1 else f"{run_id}/{name}", named=False, notes=[*notes]), group)
-        for name, group in groups.items()
-    ]
+    runs = []
+    for name, group in groups.items():
+        run = Run(run_id if len(groups) == 1 else f"{run_id}/{name}", named=False, notes=[*notes])
+        runs.append(add_reports(run, group))
+    return runs
 
 
 def settle(runs):

@@ -47,7 +47,7 @@ def _command(path, notes):
             notes.append(f"{COMMAND_NAME} {shortened(problem)}: the settings are unknown")
         return {}
     options = {}
-    for word, following in zip(words, [*words[1:], "--"], strict=True):
+    for word, following in zip(words, [*words[1:], "--"], strict=False):
         if word.startswith("--") and len(word) > 2:
             name, given, value = word[2:].partition("=")
             options[name] = value if given else True if following.startswith("--") else following

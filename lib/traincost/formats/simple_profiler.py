@@ -97,7 +97,7 @@ def parse(text, source=""):
             reports.append(Report(stage, source))
             stage, n_columns, in_rows = "", len(_cells(line, -1)) - 1, True
         elif in_rows and "|" in line:
-            reports[-1] = _with_row(reports[-1], _cells(line, n_columns))
+            reports[-1] = _with_row(reports[-1], _cells(line, n_columns), n_columns)
         elif in_rows and line.strip("- \t"):
             in_rows = False
     return reports
@@ -116,16 +116,16 @@ def _cells(line, n_columns):
     return [cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").rsplit("|", n_columns)]
 
 
-def _with_row(report, cells):
+def _with_row(report, cells, n_columns):
     """Return the report with one more row; one that does not read as a row is left out."""
-    if len(cells) not in (3, 5) or len(report.rows) >= MAX_ACTIONS:
+    if len(cells) != n_columns + 1 or n_columns not in (2, 4) or len(report.rows) >= MAX_ACTIONS:
         return report
-    seconds = _number(cells[2 if len(cells) == 3 else 3])
+    seconds = _number(cells[2 if n_columns == 2 else 3])
     if seconds is None:
         return report
     if cells[0] == "Total" and _number(cells[1]) is None and report.total_s is None:
         return replace(report, total_s=seconds)
-    count = cells[2] if len(cells) == 5 else ""
+    count = cells[2] if n_columns == 4 else ""
     report.rows.setdefault(cells[0], (seconds, int(count) if _COUNT.fullmatch(count) else None))
     return report
 
