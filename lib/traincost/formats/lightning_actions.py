@@ -164,11 +164,15 @@ def sections(report):
     """
     evaluation = report.stage in EVALUATIONS
     actions = _actions(report.rows, report.stage if evaluation else "")
+    around = _AROUND_EVALUATION if evaluation else _AROUND_FIT
+    if not evaluation and _by_hand(actions):
+        around = {**around, **_BY_HAND}
+    recorded = _recorded(actions)
     for name, action in actions.items():
-        action.inside = _enclosing(name, actions, evaluation)
+        action.inside = _enclosing(name, actions, around, recorded)
     if not evaluation:
-        _part_accumulation(actions)
-        _part_sanity_check(actions)
+        _part_accumulation(actions, recorded)
+        _part_sanity_check(actions, recorded)
     prefix = f"{report.stage}/" if evaluation else ""
     return {prefix + _path(name, actions): (action.seconds, action.count) for name, action in actions.items()}
 
@@ -220,29 +224,26 @@ def _of_any_evaluation(kind, stage):
     return re.sub(rf"(^|_)({word}|{stage})_(?!next|batch_to)", r"\1evaluation_", kind)
 
 
-def _enclosing(name, actions, evaluation):
+def _enclosing(name, actions, around, recorded):
     """Return the name of the nearest recorded action around one, or None."""
     action = actions[name]
     if action.kind in _SAVES:
         return _saving(action, actions)
     if action.kind in _PLAIN_ONLY and action.owner:
         return None
-    around = _AROUND_EVALUATION if evaluation else _AROUND_FIT
-    if not evaluation and _by_hand(actions):
-        around = {**around, **_BY_HAND}
     kind = around.get(action.kind)
-    while kind is not None:
-        found = _recorded(kind, actions)
-        if found is not None:
-            return found if found != name else None
+    while kind is not None and kind not in recorded:
         kind = around.get(kind)
-    return None
+    return recorded.get(kind)
 
 
-def _recorded(kind, actions):
-    """Return the name of the action of a kind; a callback's hook encloses nothing of the loop."""
-    found = [name for name, action in actions.items() if action.kind == kind and action.owner != "Callback"]
-    return max(found, key=lambda name: actions[name].seconds) if found else None
+def _recorded(actions):
+    """Return {kind: the name of its longest action}; a callback's hook encloses nothing of the loop."""
+    recorded = {}
+    for name, action in sorted(actions.items(), key=lambda item: item[1].seconds):
+        if action.owner != "Callback":
+            recorded[action.kind] = name
+    return recorded
 
 
 def _by_hand(actions):
@@ -279,9 +280,9 @@ def _inside(name, actions):
 # -- what the report does not tell apart -----------------------------------------------------
 
 
-def _part_accumulation(actions):
+def _part_accumulation(actions, recorded):
     """Put forward and backward passes beside the optimizer step where it holds only some of them."""
-    step, batch = _recorded("optimizer_step", actions), _recorded("run_training_batch", actions)
+    step, batch = recorded.get("optimizer_step"), recorded.get("run_training_batch")
     if step is None or batch is None or actions[step].inside != batch:
         return
     n_steps, n_batches = actions[step].count, actions[batch].count
@@ -295,9 +296,9 @@ def _part_accumulation(actions):
         actions[step].seconds = max(actions[step].seconds - held, 0.0)
 
 
-def _part_sanity_check(actions):
+def _part_sanity_check(actions, recorded):
     """Give what validation cannot have taken inside the epochs to the sanity check."""
-    epoch = _recorded("run_training_epoch", actions)
+    epoch = recorded.get("run_training_epoch")
     checks = [action.count for action in actions.values() if action.kind == "on_sanity_check_start"]
     if epoch is None or not checks or SANITY_CHECK in actions:
         return
