@@ -155,16 +155,8 @@ def _read_sources(root, sources, progress):
             claims.add(path, name, found)
             runs += [(path, name, run) for run in found]
     next(bar, None)
-    _settle(runs)
     runs.sort(key=lambda entry: _fields.natural(entry[0]))
     return runs, parts
-
-
-def _settle(runs):
-    """Let each reader compare the runs it read, where it has a use for that."""
-    for name, reader in READERS.items():
-        if hasattr(reader, "settle"):
-            reader.settle([run for _, of, run in runs if of == name])
 
 
 class Claims:

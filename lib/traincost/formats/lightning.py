@@ -24,6 +24,7 @@ NAME = "lightning"
 TITLE = "PyTorch Lightning runs (version_N, hparams.yaml, profiler reports)"
 HPARAMS_NAME, METRICS_NAME = "hparams.yaml", "metrics.csv"
 MAX_METRICS = 1_000
+MAX_SIBLINGS = 50  # versions beside one that are looked at
 MAX_HEADER_KIB = 256  # of metrics.csv
 NO_REPORT = "no profiler report"
 NO_TRAINING = "holds no training, only {}: it belongs to the run that trained the model"
@@ -61,15 +62,6 @@ def read(path, run_id):
         run = Run(run_id if len(groups) == 1 else f"{run_id}/{name}", named=False, notes=[*notes])
         runs.append(add_reports(run, group))
     return runs
-
-
-def settle(runs):
-    """Mark the runs that have no report as killed where others of the collection have one."""
-    if any(run.sections for run in runs):
-        for run in runs:
-            if any(note.startswith(NO_REPORT) for note in run.notes) and not run.sections:
-                run.status = KILLED
-                run.reason = f"{NO_REPORT}, which the other runs have and which is written at the end"
 
 
 def add_reports(run, reports):
@@ -111,7 +103,16 @@ def _version(folder, found, run_id, reports, notes):
         run.reason = NO_TRAINING.format("test")
     elif not reports and not notes:
         run.notes.append(f"{NO_REPORT}: killed, at work still, or run without a profiler")
+        if _others_have_reports(folder):
+            run.status = KILLED
+            run.reason = f"{NO_REPORT}, which versions beside it have and which is written at the end"
     return run
+
+
+def _others_have_reports(folder):
+    beside, own = os.path.split(folder)
+    others = [name for name in names(beside) if name != own and _is_version(name)][:MAX_SIBLINGS]
+    return any(_REPORT.fullmatch(name) for other in others for name in names(os.path.join(beside, other)))
 
 
 def _hparams(path, notes):
@@ -137,7 +138,8 @@ def _add_events(run, folder, found):
         run.reason = run.reason or f"its runtime is not known: {NO_REPORT} with a Total and no event file"
         return
     log = logged[0]
-    run.runtime_s, run.reason, run.started_at = log.runtime_s, log.reason, log.started_at
+    run.runtime_s, run.started_at = log.runtime_s, log.started_at
+    run.status, run.reason = log.status, log.reason
     run.config, run.scores = {**log.config, **run.config}, {**log.scores, **run.scores}
     run.notes += log.notes
 

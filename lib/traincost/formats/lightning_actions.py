@@ -309,8 +309,9 @@ def _part_sanity_check(actions, recorded):
     room_s = max(actions[epoch].seconds - others_s, 0.0)
     if shared_s <= room_s:
         return
+    fitting = room_s / shared_s * (1 - 1e-12)  # rounded down, so that the rest is never below zero
     while shared:  # with all that runs inside
         name = shared.pop()
-        actions[name].seconds *= room_s / shared_s
+        actions[name].seconds *= fitting
         shared += _inside(name, actions)
     actions[SANITY_CHECK] = Action(SANITY_CHECK, "", shared_s - room_s, checks[0])

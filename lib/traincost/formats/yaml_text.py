@@ -15,6 +15,7 @@ from traincost.formats.files import Unreadable, shortened
 MAX_YAML_MIB = 10
 MAX_NODES = 200_000  # counted where an alias is followed too: a few lines can name billions
 MAX_NESTING = 100
+_MAX_EVENTS = 3 * MAX_NODES  # a mapping's value has a key, and may begin and end
 MAX_OPAQUE = 500  # characters of a node with a tag of its own
 HASH = "_hash"  # an attribute of dumped objects that differs in every process
 _STANDARD = "tag:yaml.org,2002:"
@@ -32,7 +33,7 @@ def parse_yaml(content):
     """
     if len(content) > MAX_YAML_MIB * 2**20:
         raise Unreadable(f"is larger than the {MAX_YAML_MIB} MiB of YAML that are read")
-    _refuse_size(content)
+    _refuse_depth(content)
     try:
         loader = _LOADER(content)
         try:
@@ -46,13 +47,12 @@ def parse_yaml(content):
     return None if node is None else _Plain().value(node, 0)
 
 
-def _refuse_size(content):
-    """Refuse nesting that would overflow the stack of the composer, which is C's, and too many nodes."""
-    depth = deepest = n_nodes = 0
+def _refuse_depth(content):
+    """Refuse what would overflow the stack of the composer, which is C's, or fill the memory."""
+    depth = deepest = 0
     try:
-        for event in yaml.parse(content, _LOADER):
-            n_nodes += isinstance(event, yaml.NodeEvent)
-            if n_nodes > MAX_NODES:
+        for count, event in enumerate(yaml.parse(content, _LOADER)):
+            if count > _MAX_EVENTS:
                 raise Unreadable(f"holds more than {MAX_NODES} values")
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
