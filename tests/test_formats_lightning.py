@@ -532,7 +532,9 @@ def test_the_event_files_tell_the_runtime_where_no_report_does(tmp_path, monkeyp
 
         @staticmethod
         def read(path, run_id):
-            log = Run(run_id, runtime_s=7.0, scores={"loss": 0.5}, notes=["first to last event"])
+            log = Run(
+                run_id, runtime_s=7.0, scores={"loss": 0.5, "epoch": 2.0}, notes=["first to last event"]
+            )
             return [log]
 
     monkeypatch.setitem(READERS, "tensorboard", Events)
@@ -590,9 +592,10 @@ def test_each_text_with_a_table_is_a_run_and_other_texts_are_none(tmp_path):
 def test_a_table_beside_another_tools_run_is_a_part_of_it(tmp_path):
     write(tmp_path / "a/version_0", hparams="{}", fit=table(FIT, 10.0))
     (tmp_path / "a/version_0/out.log").write_text(table(FIT, 10.0, title=False))
+    (tmp_path / "a/version_0/notes.txt").write_text("no table\n")
     found = read_collection(tmp_path)
     assert list(found.runs["format"]) == ["lightning"]
-    assert set(found.parts["format"]) == {"lightning-table"}
+    assert set(found.parts["path"]) == {f"a/version_0/{name}" for name in ("fit-perf.txt", "out.log")}
 
 
 def test_a_command_that_cannot_be_read_is_noted(tmp_path):

@@ -149,7 +149,8 @@ def _read_sources(root, sources, progress):
             next(bar)
             owner = claims.owner(path, name)
             if owner is not None:
-                parts.append((path, name, owner))
+                if _recognised(root, path, READERS[name]):
+                    parts.append((path, name, owner))
                 continue
             found = _read(root, path, READERS[name])
             claims.add(path, name, found)
@@ -166,7 +167,7 @@ class Claims:
         self._directories, self._parts = {}, {}
 
     def add(self, path, reader, runs):
-        """Note the `runs` that a reader's source at `path` gave; an unreadable one claims nothing."""
+        """Note the `runs` that `reader` made of `path`; an unreadable one claims nothing."""
         directory = os.path.dirname(path)
         for run in runs:
             if run.status != UNREADABLE:
@@ -175,17 +176,18 @@ class Claims:
                     self._parts.setdefault(os.path.normpath(os.path.join(directory, part)), path)
 
     def owner(self, path, reader):
-        """Return the path of the run that a reader's source at `path` is a part of, or None.
+        """Return the path of the run that the source of `reader` at `path` is a part of, or None.
 
-        A log is a part of another reader's run in its directory or above; the collection's own
-        directory is no run's alone, so that a run in it claims what it names and what lies beside it.
+        A log is a part of the run of another reader in its directory or above; the collection's
+        own directory is no run's alone, so that a run in it claims what it names and what lies
+        beside it.
         """
         directory = os.path.dirname(path)
         for place in (path, *_upwards(directory)):
             if place in self._parts:
                 return self._parts[place]
-            owner, by = self._directories.get(place, (None, reader))
-            if reader in LOGS and by != reader and (place or place == directory):
+            owner, its_reader = self._directories.get(place, (None, reader))
+            if reader in LOGS and its_reader != reader and (place or place == directory):
                 return owner
         return None
 
@@ -206,6 +208,11 @@ def _read(root, path, reader):
         # Readers give reasons for all that is known to happen; this is for what is not.
         reason = f"cannot be read: {type(problem).__name__}: {problem}"
         return [Run(_directory_id(root, path), UNREADABLE, reason=reason)]
+
+
+def _recognised(root, path, reader):
+    """Say whether a part is what its name says, where the reader can tell more from its beginning."""
+    return not hasattr(reader, "recognises") or reader.recognises(os.path.join(root, path))
 
 
 def _directory_id(root, path):

@@ -16,6 +16,9 @@ A reader is a module with
 A reader never raises for what a file contains: it returns what it could read and why not more.
 It opens and lists through `files`, which holds the limits, and never writes.
 
+A reader may also have ``recognises(path)``, by which a part of a run is told from a file that only has
+the name of one.
+
 The order of the register is the order of claims. What a reader of `LOGS` finds in or below the
 directory of a run of an earlier reader is a part of that run, not one of its own; several runs of
 one reader may lie in one directory. `JOBS` readers

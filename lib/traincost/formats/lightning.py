@@ -28,6 +28,7 @@ MAX_SIBLINGS = 50  # versions beside one that are looked at
 MAX_HEADER_KIB = 256  # of metrics.csv
 NO_REPORT = "no profiler report"
 NO_TRAINING = "holds no training, only {}: it belongs to the run that trained the model"
+_PROGRESS = ("", "epoch", "step")  # no scores
 _EVENTS = "events.out.tfevents."
 _VERSION = re.compile(r"version_[0-9]+")
 _REPORT = re.compile(r"(?:fit|validate|test|predict|tune)(?:-(.*))?\.txt", re.DOTALL)
@@ -140,7 +141,8 @@ def _add_events(run, folder, found):
     log = logged[0]
     run.runtime_s, run.started_at = log.runtime_s, log.started_at
     run.status, run.reason = log.status, log.reason
-    run.config, run.scores = {**log.config, **run.config}, {**log.scores, **run.scores}
+    run.config = {**log.config, **run.config}
+    run.scores |= {name: value for name, value in log.scores.items() if name not in _PROGRESS}
     run.notes += log.notes
 
 
@@ -162,7 +164,7 @@ def _last_metrics(path, notes):
             last.update((name, text) for name, text in zip(header, row, strict=False) if text)
     except csv.Error as problem:
         notes.append(f"{METRICS_NAME} is not whole CSV: {shortened(str(problem))}")
-    values = {name: _number(text) for name, text in last.items() if name not in ("", "epoch", "step")}
+    values = {name: _number(text) for name, text in last.items() if name not in _PROGRESS}
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -25,6 +25,12 @@ def sources(directory, names):
     return [name for name in names if name.endswith((".txt", ".log")) and name != COMMAND_NAME]
 
 
+def recognises(path):
+    """Say whether a text begins with a table, as few do."""
+    folder, name = os.path.split(path)
+    return bool(read_reports(folder, [name])[0])
+
+
 def read(path, run_id):
     """Return the run that a table is of; none where the text's beginning holds no table."""
     folder, name = os.path.split(path)
