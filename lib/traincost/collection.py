@@ -13,7 +13,7 @@ import pandas as pd
 
 from traincost import fields as _fields
 from traincost.errors import NothingToReport, ParameterError
-from traincost.formats import JOBS, LOGS, READERS
+from traincost.formats import JOBS, LOGS, READERS, STORES
 from traincost.formats.files import shortened
 from traincost.formats.flatten import flat
 from traincost.formats.paths import PathPattern
@@ -147,12 +147,12 @@ def _read_sources(root, sources, progress):
     for name, paths in waiting.items():
         for path in paths:
             next(bar)
-            owner = claims.owner(path, is_log=name in LOGS)
+            owner = claims.owner(path, name)
             if owner is not None:
                 parts.append((path, name, owner))
                 continue
             found = _read(root, path, READERS[name])
-            claims.add(path, found)
+            claims.add(path, name, found)
             runs += [(path, name, run) for run in found]
     next(bar, None)
     runs.sort(key=lambda entry: _fields.natural(entry[0]))
@@ -165,27 +165,31 @@ class Claims:
     def __init__(self):
         self._directories, self._parts = {}, {}
 
-    def add(self, path, runs):
-        """Note the `runs` that the source at `path` gave; an unreadable one claims nothing."""
+    def add(self, path, reader, runs):
+        """Note the `runs` that a reader found at `path`; an unreadable one claims nothing."""
         directory = os.path.dirname(path)
         for run in runs:
             if run.status != UNREADABLE:
-                self._directories.setdefault(directory, path)
+                if reader not in STORES:
+                    self._directories.setdefault(directory, (path, reader))
                 for part in run.parts:
                     self._parts.setdefault(os.path.normpath(os.path.join(directory, part)), path)
 
-    def owner(self, path, is_log):
-        """Return the path of the run that the source at `path` is a part of, or None.
+    def owner(self, path, reader):
+        """Return the path of the run that the source of a reader at `path` is a part of, or None.
 
-        A log is a part of the run in its directory or above; the collection's own directory is
-        no run's alone, so that a run in it claims what it names and what lies beside it.
+        A log is a part of the run in its directory or above, but not of one above that the same
+        reader found: such runs lie in each other. The collection's own directory is no run's
+        alone, so that a run in it claims what it names and what lies beside it.
         """
         directory = os.path.dirname(path)
         for place in (path, *_upwards(directory)):
             if place in self._parts:
                 return self._parts[place]
-            if is_log and place in self._directories and (place or place == directory):
-                return self._directories[place]
+            if reader in LOGS and place in self._directories:
+                owner, finder = self._directories[place]
+                if place == directory or (place and finder != reader):
+                    return owner
         return None
 
 

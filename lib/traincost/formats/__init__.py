@@ -17,16 +17,18 @@ A reader never raises for what a file contains: it returns what it could read an
 It opens and lists through `files`, which holds the limits, and never writes.
 
 The order of the register is the order of claims. What a reader of `LOGS` finds in or below the
-directory of a run of an earlier reader is a part of that run, not one of its own. `JOBS` readers
+directory of a run of an earlier reader is a part of that run, not one of its own. A source of
+`STORES` holds many runs, which took place anywhere: it claims only what they name. `JOBS` readers
 describe the run that took place in a directory: where other readers find runs in it, these get
 the settings of the job, and the job is no run beside them.
 """
 
-from traincost.formats import pyhighlights, run_record
+from traincost.formats import mlflow, pyhighlights, run_record, tensorboard, wandb
 from traincost.formats.run import Run
 
-READERS = {reader.NAME: reader for reader in (run_record, pyhighlights)}
+READERS = {reader.NAME: reader for reader in (run_record, pyhighlights, mlflow, wandb, tensorboard)}
 LOGS = ("lightning", "lightning-table", "tensorboard", "kineto")
+STORES = ("mlflow",)
 JOBS = ("hydra",)
 
-__all__ = ["JOBS", "LOGS", "READERS", "Run"]
+__all__ = ["JOBS", "LOGS", "READERS", "STORES", "Run"]
