@@ -5,7 +5,9 @@ message, of which the wall time, scalars and the data of the plugin ``hparams`` 
 are walked here: TensorBoard's own reader reads a cut file without a word, and a record of any
 size into memory.
 
-Event files know neither when a run began nor whether it ended. The runtime is the time that they
+Event files know neither when a run began nor whether it ended. A run is taken to be killed where
+its last event is cut, where a session of hyper-parameters has no end, or where it has no such
+session but most runs beside it have: `SummaryWriter.add_hparams` comes at the end. The runtime is the time that they
 cover: the union of the spans from first to last event of each file, so that the pause before a
 run was resumed does not count, and two writers at once count once. The notes say so.
 
@@ -35,6 +37,7 @@ MAX_EVENTS = 2_000_000  # of one file
 MAX_EVENT_BYTES = 2**16  # a larger one is an image or a graph: its wall time alone is used
 MAX_TAGS = 10_000  # of one run
 MAX_FILES = 1_000  # of one run
+MAX_SIBLINGS = 50  # runs beside one that are looked at
 _MARK = ".tfevents."
 _SESSION = re.compile(r"\d{9,11}\.\d+")  # what SummaryWriter.add_hparams calls its directory
 _EARLIEST_S = 1e8  # 1973: an event before that has no clock time
@@ -63,6 +66,9 @@ def read(path, run_id):
     run.config = without_identity(config, "", events.spans[0][0] if events.spans else None, run.notes)
     run.scores = {tag: value for tag, (_, value) in events.scalars.items() if math.isfinite(value)}
     run.status, run.reason = _ending(events, reason)
+    if not run.reason and not events.sessions and _others_have_sessions(home):
+        run.status = KILLED
+        run.reason = "has no hyper-parameters, as runs beside it log at their end: killed, or at work still"
     if run.runtime_s:
         run.notes.append(_NOTE)
     return [run]
@@ -209,6 +215,20 @@ def _members(home):
     if not _event_files(home):
         return [os.path.join(home, role) for role in ROLES if _event_files(os.path.join(home, role))]
     return [os.path.join(home, name) for name in files.names(home) if _is_member(home, name)]
+
+
+def _others_have_sessions(home):
+    """Say whether most runs beside this one have a directory of hyper-parameters, by the names."""
+    around, own = os.path.split(home)
+    n_others = n_ended = 0
+    for name in files.names(around):
+        inside = files.names(os.path.join(around, name)) if name != own else []
+        if any(_MARK in entry for entry in inside):
+            n_others += 1
+            n_ended += any(_SESSION.fullmatch(entry) for entry in inside)
+        if n_others == MAX_SIBLINGS:
+            break
+    return n_others >= 2 and n_ended > n_others / 2
 
 
 def _is_member(home, name):
