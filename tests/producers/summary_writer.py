@@ -47,7 +47,8 @@ def main(out_dir):
     """Write the collection to `out_dir`."""
     processes = [start(out_dir / name(s), s, 0, 6) for s in SETTINGS if s != RESUMED]
     processes.append(start(out_dir / name(RESUMED), RESUMED, 0, 3, ends=False))
-    if any([process.wait() for process in processes]):
+    codes = [process.wait() for process in processes]
+    if any(codes):
         raise SystemExit("a run failed")
     time.sleep(PAUSE_S)
     if start(out_dir / name(RESUMED), RESUMED, 3, 6).wait() != 0:

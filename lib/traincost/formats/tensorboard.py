@@ -7,9 +7,10 @@ size into memory.
 
 Event files know neither when a run began nor whether it ended. A run is taken to be killed where
 its last event is cut, where a session of hyper-parameters has no end, or where it has no such
-session but most runs beside it have: `SummaryWriter.add_hparams` comes at the end. The runtime is the time that they
-cover: the union of the spans from first to last event of each file, so that the pause before a
-run was resumed does not count, and two writers at once count once. The notes say so.
+session but most runs beside it have: `SummaryWriter.add_hparams` comes at the end. The runtime
+is the time that the files cover: the union of the spans from first to last event of each, so
+that the pause before a run was resumed does not count, and two writers at once count once. The
+notes say so.
 
 A run is a directory. Belong to it the directories in it that one `SummaryWriter` makes: for
 hyper-parameters (``1700000000.123``) and for several scalars in one chart (``loss_train``), and
