@@ -8,7 +8,7 @@ import sys
 import pytest
 import yaml
 from conftest import DATA, ROOT
-from encoding import exit_record, field, history_record, items, run_record, summary_record, wandb_log
+from encoding import BLOCK, exit_record, field, history_record, items, run_record, summary_record, wandb_log
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -167,14 +167,19 @@ def test_logs_gathered_in_one_directory_are_a_run_each(tmp_path):
 def test_records_in_pieces_and_settings_that_change(tmp_path, monkeypatch):
     long = {"text": "x" * 100_000}
     records = [run_record("abc123", long), field(5, items(1, {"lr": 0.2})), field(4, bytes(33_000))]
-    # Whatever is left of a block, the next record is found.
-    records += [field(4, bytes(32_700 + i)) for i in range(30)]
     path = write_log(tmp_path, *records, *RECORDS[1:])
     run = read_log(path)
     assert (run.config["lr"], len(run.config["text"]), run.reason) == (0.2, 100_000, "")
     monkeypatch.setattr(wandb, "MAX_RECORD_BYTES", 50_000)
     run = read_log(path)
     assert (run.config, run.reason, run.run_id) == ({"lr": 0.2}, "", "abc123")
+
+
+@pytest.mark.parametrize("left", range(9))
+def test_whatever_is_left_of_a_block_the_next_record_is_found(tmp_path, left):
+    filling = field(4, bytes(BLOCK - 7 - 7 - 4 - left))
+    assert len(wandb_log(filling)) == BLOCK - left
+    assert read_log(write_log(tmp_path, filling, *RECORDS)).runtime_s == 40
 
 
 def test_typed_and_nested_values_of_a_row(tmp_path):

@@ -350,9 +350,8 @@ def _piece(file, header, at):
         check, length, kind = struct.unpack("<IHB", header)
         data = file.read(length)
         if len(data) == length:
-            if kind not in (_FULL, _FIRST, _MIDDLE, _LAST) or check != zlib.crc32(
-                data, zlib.crc32(bytes([kind]))
-            ):
+            known = kind in (_FULL, _FIRST, _MIDDLE, _LAST)
+            if not known or check != zlib.crc32(data, zlib.crc32(bytes([kind]))):
                 raise Unreadable(f"is damaged at byte {at}")
             return kind, data
     raise Unreadable("ends within a record: killed, or copied in part")
