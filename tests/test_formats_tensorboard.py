@@ -193,6 +193,12 @@ def test_limits_are_named(tmp_path, monkeypatch):
     write(tmp_path, *RUN)
     monkeypatch.setattr(tensorboard, "MAX_EVENTS", 2)
     assert read_one(tmp_path).reason == "holds more than 2 events"
+    monkeypatch.undo()
+    monkeypatch.setattr(tensorboard, "MAX_TAGS", 1)
+    write(tmp_path, *RUN, scalar(T + 61, "other", 0.5))
+    run = read_one(tmp_path)
+    assert (run.scores, run.reason) == ({"loss": 0.25}, "")
+    assert tensorboard._TOO_MANY in run.notes
 
 
 def test_clocks_that_are_none_and_numbers_that_are_none(tmp_path):

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tracemalloc
 
 import pytest
 import yaml
@@ -216,6 +217,18 @@ def test_a_broken_file_gives_a_run_with_a_note_or_a_reason(tmp_path, name, conte
     (run,) = wandb.read(str(folder / "files" / "wandb-summary.json"), "dir")
     assert run.run_id == "abc123"
     assert run.reason or run.notes or name == "wandb-metadata.json" or run.config == {}
+
+
+def test_settings_of_millions_of_values_are_refused_before_they_fill_memory(tmp_path):
+    folder = tmp_path / "run-20231114_231320-abc123"
+    write_files(folder)
+    (folder / "files" / "config.yaml").write_bytes(b"a: [" + b"1," * 1_000_000 + b"]")
+    tracemalloc.start()
+    (run,) = wandb.read(str(folder / "files" / "wandb-summary.json"), "dir")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert run.notes == ["config.yaml holds more than 200000 values: the settings are unknown"]
+    assert peak < 50e6
 
 
 def test_cut_at_every_byte_gives_a_reason(tmp_path):

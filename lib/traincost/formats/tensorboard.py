@@ -43,6 +43,7 @@ _MARK = ".tfevents."
 _SESSION = re.compile(r"\d{9,11}\.\d+")  # what SummaryWriter.add_hparams calls its directory
 _EARLIEST_S = 1e8  # 1973: an event before that has no clock time
 _NOTE = "runtime is approximate: from the first event to the last of its files"
+_TOO_MANY = f"scalars beyond the first {MAX_TAGS} are left out"
 _FAILURE = 2  # how a session of the hparams plugin ended
 _WALL_TIME = b"\x09"  # the key of an event's first field, eight bytes long
 
@@ -113,8 +114,7 @@ class _Events:
         """Add the events of another file."""
         for tag, point in other.scalars.items():
             if tag not in self.scalars and len(self.scalars) >= MAX_TAGS:
-                note = f"scalars beyond the first {MAX_TAGS} are left out"
-                self.notes += [note] if note not in self.notes else []
+                self.notes += [_TOO_MANY] if _TOO_MANY not in self.notes else []
             elif point[0] >= self.scalars.get(tag, point)[0]:
                 self.scalars[tag] = point
         self.hparams.update(other.hparams)
@@ -327,6 +327,8 @@ def _add_scalar(events, value, wall_s):
     tag = wire.text(wire.last(value, 1, bytes, b""))
     if tag in events.scalars or len(events.scalars) < MAX_TAGS:
         events.scalars[tag] = (wall_s, number)
+    elif _TOO_MANY not in events.notes:
+        events.notes.append(_TOO_MANY)
 
 
 def _scalar_tensor(tensor):

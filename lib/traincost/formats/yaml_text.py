@@ -29,7 +29,7 @@ def parse_yaml(content):
     """
     if len(content) > MAX_YAML_MIB * 2**20:
         raise Unreadable(f"is larger than the {MAX_YAML_MIB} MiB of YAML that are read")
-    _refuse_depth(content)
+    _refuse_bulk(content)
     try:
         loader = _LOADER(content)
         try:
@@ -43,11 +43,14 @@ def parse_yaml(content):
     return None if node is None else _Plain().value(node, 0)
 
 
-def _refuse_depth(content):
-    """Refuse nesting that would overflow the stack of the composer, which is C's."""
-    depth = deepest = 0
+def _refuse_bulk(content):
+    """Refuse nesting that would overflow the composer's stack, and nodes that would fill memory."""
+    depth = deepest = n_nodes = 0
     try:
         for event in yaml.parse(content, _LOADER):
+            n_nodes += isinstance(event, yaml.NodeEvent)
+            if n_nodes > MAX_NODES:
+                raise Unreadable(f"holds more than {MAX_NODES} values")
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
                 deepest = max(deepest, depth)
