@@ -13,7 +13,7 @@ import pandas as pd
 
 from traincost import fields as _fields
 from traincost.errors import NothingToReport, ParameterError
-from traincost.formats import JOBS, LOGS, READERS, table_files
+from traincost.formats import JOBS, LOGS, READERS, STORES, table_files
 from traincost.formats import table as _table
 from traincost.formats.files import Unreadable, shortened
 from traincost.formats.flatten import flat
@@ -200,11 +200,12 @@ class Claims:
         self._directories, self._parts = {}, {}
 
     def add(self, path, reader, runs):
-        """Note the `runs` that `reader` made of `path`; an unreadable one claims nothing."""
+        """Note the `runs` that a reader found at `path`; an unreadable one claims nothing."""
         directory = os.path.dirname(path)
         for run in runs:
             if run.status != UNREADABLE:
-                self._directories.setdefault(directory, (path, reader))
+                if reader not in STORES:
+                    self._directories.setdefault(directory, (path, reader))
                 for part in run.parts:
                     self._parts.setdefault(os.path.normpath(os.path.join(directory, part)), path)
 
