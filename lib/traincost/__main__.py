@@ -54,6 +54,13 @@ def _parser():
             help="one parameter; may be repeated",
         )
         command.set_defaults(run=run)
+    formats = commands.add_parser(
+        "formats", help="say what is recognised in a directory, and what is not", description=_formats.__doc__
+    )
+    formats.add_argument("runs_dir", metavar="RUNS_DIR")
+    formats.add_argument("--format", default="auto", metavar="NAME", help="one reader instead of all")
+    formats.add_argument("--path-pattern", default="", metavar="PATTERN", help="settings in paths: lr_{lr}/…")
+    formats.set_defaults(run=_formats)
     audit = commands.add_parser(
         "audit", help="print the contradictions among what systems report", description=_audit.__doc__
     )
@@ -90,6 +97,15 @@ def _publish(options, kind, argument, function):
     parameters.pop(argument, None)  # the argument is the one that counts
     build = getattr(publish, function)
     print(build(options.source, options.output, parameters, progress=sys.stderr.isatty()))
+    return 0
+
+
+def _formats(options):
+    """Say which runs are recognised under RUNS_DIR, what their fields became, and what is left out."""
+    from traincost import inventory
+
+    for line in inventory.lines(options.runs_dir, options.format, path_pattern=options.path_pattern):
+        print(_printable(line))
     return 0
 
 

@@ -6,7 +6,7 @@
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from traincost.formats import JOBS, LOGS, READERS, STORES
 from traincost.formats.files import shortened
 from traincost.formats.flatten import flat
 from traincost.formats.paths import PathPattern
-from traincost.formats.run import UNREADABLE, Run
+from traincost.formats.run import COMPLETED, FAILED, UNFINISHED, UNREADABLE, Run
 
 SCORE_PREFIX = "score."
 NULL = str(None)  # how `flatten.flat` writes a JSON null
@@ -47,10 +47,10 @@ class Collection:
         Every other run: the same identity columns, ``reason``, and ``config.*``.
     notes : DataFrame
         ``path``, ``run_id``, ``note``: what was left out of runs that are otherwise used.
-    parts : DataFrame
-        ``path``, ``format``, ``part_of``: sources that belong to the run at another path.
     compute : dict
         Row number in `runs` to the record's compute block, where there is one.
+    parts : DataFrame
+        ``path``, ``format``, ``part_of``: sources that belong to the run at another path.
     """
 
     name: str
@@ -58,8 +58,8 @@ class Collection:
     sections: pd.DataFrame
     excluded: pd.DataFrame
     notes: pd.DataFrame
-    parts: pd.DataFrame
     compute: dict
+    parts: pd.DataFrame = field(default_factory=lambda: _parts_frame([]))
 
     @property
     def factors(self):
@@ -74,7 +74,7 @@ class Collection:
         return _fields.describe(self.runs, replicates)
 
 
-def read_collection(runs_dir, format="auto", progress=None, path_pattern=""):
+def read_collection(runs_dir, format="auto", progress=None, path_pattern="", require_runs=True):
     """Read the runs under a directory.
 
     Parameters
@@ -87,6 +87,8 @@ def read_collection(runs_dir, format="auto", progress=None, path_pattern=""):
     path_pattern : str
         Settings that stand in the paths of the runs (`formats.paths.PathPattern`); these win over
         a setting of that name in the run's own files.
+    require_runs : bool
+        Refuse a directory without a usable run; else its frames are returned, empty.
 
     Returns
     -------
@@ -108,7 +110,8 @@ def read_collection(runs_dir, format="auto", progress=None, path_pattern=""):
     if pattern:
         _add_path_fields(runs, pattern)
     usable, rest = _sorted_out(runs)
-    _refuse_nothing(root, usable, rest + unopened, readers)
+    if require_runs:
+        _refuse_nothing(root, usable, rest + unopened, readers)
     frame = _runs_frame(usable)
     return Collection(
         name=_printable(os.path.basename(os.path.realpath(root))),
@@ -225,12 +228,33 @@ def _with_jobs(runs):
     for path, name, run in runs:
         if name in JOBS or run.status == UNREADABLE:
             continue
-        job = next((place for place in _upwards(os.path.dirname(path)) if place in jobs), None)
-        if job is not None:
-            run.config = {**jobs[job][2].config, **run.config}
-            replaced.setdefault(jobs[job][0], path)
+        place = next((place for place in _upwards(os.path.dirname(path)) if place in jobs), None)
+        if place is not None:
+            _describe(run, jobs[place][2])
+            replaced.setdefault(jobs[place][0], path)
+    _refuse_resultless(jobs, replaced)
     kept = [entry for entry in runs if entry[0] not in replaced or entry[1] not in JOBS]
     return kept, [(path, name, replaced[path]) for path, name, _ in jobs.values() if path in replaced]
+
+
+def _describe(run, job):
+    run.config = {**job.config, **run.config}
+    if job.status == UNREADABLE:
+        run.notes.append(f"lacks the settings of its job: the directory of the job {job.reason}")
+
+
+def _refuse_resultless(jobs, replaced):
+    """Refuse a job without a result where another of its name and directory left one.
+
+    The log of a job that was killed ends like that of any other; its missing result tells.
+    """
+    groups = {place: (os.path.dirname(place), run.report) for place, (_, _, run) in jobs.items()}
+    has_result = {place: bool(run.parts) or path in replaced for place, (path, _, run) in jobs.items()}
+    with_results = {groups[place] for place in jobs if has_result[place]}
+    for place, (_, _, run) in jobs.items():
+        if groups[place] in with_results and not has_result[place] and run.status in (COMPLETED, UNFINISHED):
+            run.status = FAILED
+            run.reason = "left no result, as other jobs beside it did: it failed, was killed or is at work"
 
 
 def _add_path_fields(runs, pattern):
@@ -294,6 +318,14 @@ def _walk(root, readers):
     return found, excluded
 
 
+def files_below(runs_dir):
+    """Yield the path of every file below a directory, relative to it."""
+    for directory, folders, names in os.walk(runs_dir):
+        folders.sort(key=_fields.natural)
+        for name in sorted(names, key=_fields.natural):
+            yield os.path.relpath(os.path.join(directory, name), runs_dir)
+
+
 def _entered(directory, folders, seen):
     """Return the folders to go into: a link only where its target is not read anyway.
 
@@ -343,6 +375,8 @@ def _content(run):
     Two runs can take the same time to the digits that were kept; they do not in every section,
     nor start at the same moment as well.
     """
+    if run.fingerprint:
+        return (run.fingerprint, run.runtime_s, run.started_at)
     if not run.sections and not (run.started_at and run.scores):
         return None
     return (run.runtime_s, run.started_at, repr(run.config), repr(run.sections), repr(run.scores))

@@ -115,6 +115,10 @@ _COST = (
     Column("cost_frozen_parameters", "count", "those that it does not", 0),
     Column("cost_concurrency", "count", "models trained at once", 1),
     Column("cost_models", "count", "models trained in the run", 1),
+    Column(
+        "cost_total_flos", "", "FLOP of the training, forward and backward, as its trainer counts them", 0
+    ),
+    Column("cost_train_samples_per_second", "", "examples trained on per second of training time", 0),
 )
 
 COLUMNS = {

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from traincost.errors import ParameterError
+from traincost.formats.paths import PathPattern
 from traincost.speedups import Knob
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -57,6 +58,8 @@ class Profiling(_FromNotebook):
         Directory of the runs.
     format : str
         Name of the reader, or ``auto``.
+    path_pattern : str
+        Settings that stand in the runs' paths, like ``lr_{lr}/seed_{seed}`` (`formats.paths`).
     project, collection, note : str
         Shown in the title; the collection is named after its directory if left empty.
     links : dict
@@ -86,6 +89,7 @@ class Profiling(_FromNotebook):
 
     runs_dir: str
     format: str = "auto"
+    path_pattern: str = ""
     project: str = ""
     collection: str = ""
     note: str = ""
@@ -106,6 +110,7 @@ class Profiling(_FromNotebook):
 
     def __post_init__(self):
         check_types(self)
+        check_path_pattern(self.path_pattern)
         if self.score_goal not in ("max", "min"):
             raise ParameterError(f"`score_goal` must be max or min, got {self.score_goal!r}")
         for name in ("devices", "price_per_hour", "power_w"):
@@ -129,6 +134,8 @@ class Estimation(_FromNotebook):
         A sheet (YAML) or CSV of systems, or a directory of runs with compute blocks.
     format : str
         Name of the reader of runs, or ``auto``.
+    path_pattern : str
+        As in `Profiling`, of runs.
     project, collection, note, links
         As in `Profiling`.
     claims : str
@@ -147,6 +154,7 @@ class Estimation(_FromNotebook):
 
     systems: str
     format: str = "auto"
+    path_pattern: str = ""
     project: str = ""
     collection: str = ""
     note: str = ""
@@ -160,6 +168,7 @@ class Estimation(_FromNotebook):
 
     def __post_init__(self):
         check_types(self)
+        check_path_pattern(self.path_pattern)
         for name in ("start", "end"):
             try:
                 datetime.date.fromisoformat(getattr(self, name) or "2000-01-01")
@@ -203,6 +212,12 @@ def refuse_unknown(name, known):
     near = difflib.get_close_matches(name, known, 1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     raise ParameterError(f"{name!r} is not a parameter{hint} The parameters are: {', '.join(known)}")
+
+
+def check_path_pattern(pattern):
+    """Raise `ParameterError` for a pattern that holds no usable field; an empty one is none."""
+    if pattern:
+        PathPattern(pattern)
 
 
 def check_types(settings):

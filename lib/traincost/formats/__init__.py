@@ -23,10 +23,11 @@ describe the run that took place in a directory: where other readers find runs i
 the settings of the job, and the job is no run beside them.
 """
 
-from traincost.formats import mlflow, pyhighlights, run_record, tensorboard, wandb
+from traincost.formats import huggingface, hydra, mlflow, pyhighlights, run_record, tensorboard, wandb
 from traincost.formats.run import Run
 
-READERS = {reader.NAME: reader for reader in (run_record, pyhighlights, mlflow, wandb, tensorboard)}
+_ORDER = (run_record, pyhighlights, mlflow, wandb, huggingface, tensorboard, hydra)
+READERS = {reader.NAME: reader for reader in _ORDER}
 LOGS = ("lightning", "lightning-table", "tensorboard", "kineto")
 STORES = ("mlflow",)
 JOBS = ("hydra",)

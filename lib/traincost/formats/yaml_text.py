@@ -14,6 +14,7 @@ from traincost.formats.files import Unreadable, shortened
 MAX_YAML_MIB = 10
 MAX_NODES = 200_000  # counted where an alias is followed too: a few lines can name billions
 MAX_NESTING = 100
+_MAX_EVENTS = 3 * MAX_NODES  # a mapping's value has a key, and may begin and end
 _STANDARD = "tag:yaml.org,2002:"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLAIN = {_STANDARD + name for name in ("str", "null", "bool", "int", "float", "map", "seq")}
@@ -29,7 +30,7 @@ def parse_yaml(content):
     """
     if len(content) > MAX_YAML_MIB * 2**20:
         raise Unreadable(f"is larger than the {MAX_YAML_MIB} MiB of YAML that are read")
-    _refuse_bulk(content)
+    _refuse_depth(content)
     try:
         loader = _LOADER(content)
         try:
@@ -43,13 +44,12 @@ def parse_yaml(content):
     return None if node is None else _Plain().value(node, 0)
 
 
-def _refuse_bulk(content):
-    """Refuse nesting that would overflow the composer's stack, and nodes that would fill memory."""
-    depth = deepest = n_nodes = 0
+def _refuse_depth(content):
+    """Refuse what would overflow the stack of the composer, which is C's, or fill the memory."""
+    depth = deepest = 0
     try:
-        for event in yaml.parse(content, _LOADER):
-            n_nodes += isinstance(event, yaml.NodeEvent)
-            if n_nodes > MAX_NODES:
+        for count, event in enumerate(yaml.parse(content, _LOADER)):
+            if count > _MAX_EVENTS:
                 raise Unreadable(f"holds more than {MAX_NODES} values")
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
