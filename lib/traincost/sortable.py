@@ -1,0 +1,51 @@
+"""A table to sort, search and page through in a notebook, where itables is installed.
+
+The table's program is put into the notebook once (`load`), never fetched from a host; what
+comes from runs is text to it.
+"""
+
+import importlib.util
+
+from traincost import render
+
+MAX_BYTES = 2**20  # of a table's data; beyond it, itables shows the first and last rows and says so
+
+
+def can_sort():
+    """Say whether itables is installed."""
+    return importlib.util.find_spec("itables") is not None
+
+
+def load():
+    """Display the program that sortable tables need."""
+    import itables
+
+    itables.init_notebook_mode(all_interactive=False, connected=False)
+
+
+def sortable(table):
+    """Return a `tables.Table` as the HTML of a sortable one.
+
+    Columns are numbered for itables and named in the header only: two may have one name.
+    """
+    import itables
+
+    frame = table.frame[[heading.name for heading in table.headings]].copy()
+    for heading in table.headings:
+        if heading.is_text:
+            frame[heading.name] = [_cut(value) for value in frame[heading.name]]
+    frame.columns = [_cut(heading.text) for heading in table.headings]
+    html = itables.to_html_datatable(
+        frame,
+        allow_html=False,
+        connected=False,
+        showIndex=False,
+        maxBytes=MAX_BYTES,
+        classes="display compact",
+    )
+    return f"<p>{render.sentence(table.caption)}</p>{html}"
+
+
+def _cut(value):
+    text = "–" if value != value or value is None else str(value)
+    return text if len(text) <= render.MAX_SHOWN else f"{text[: render.MAX_SHOWN - 1]}…"
