@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from traincost import sortable, subsets
+from traincost import lab, sortable, subsets
 from traincost.columns import time_unit
 from traincost.figures import clipped
 from traincost.report import Shown
@@ -44,21 +44,21 @@ class Picker:
 
 
 def controls(explorer):
-    """Return the widgets, or a line that says how to get them.
+    """Display the widgets, or a line that says how to get them.
 
     A change of any of them draws all displayed views of the `explorer` anew.
     """
     if sortable.can_sort():
         sortable.load()
     if importlib.util.find_spec("ipywidgets") is None:
-        return Shown(HOW_TO_GET)
+        return lab.display_styled(Shown(HOW_TO_GET))
     import ipywidgets
 
     made = pickers(explorer.collection, explorer.settings, explorer.knobs)
     for picker in made:
         picker.widget.observe(lambda _: explorer.choose(**changes(explorer.settings, made)), "value")
     row = ipywidgets.HBox([p.widget for p in made], layout=ipywidgets.Layout(flex_flow="row wrap"))
-    return ipywidgets.VBox([ipywidgets.Label(HINT), row])
+    return lab.display_styled(ipywidgets.VBox([ipywidgets.Label(HINT), row]))
 
 
 def changes(settings, pickers):

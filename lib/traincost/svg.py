@@ -14,7 +14,7 @@ import matplotlib as mpl
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 
-# Colours to draw with -> what the page shows; else what the theme of JupyterLab has; else a fixed one.
+# Colours to draw with -> what the page shows. The fallbacks matter in JupyterLab.
 INK, MUTED, GRID, PAGE = "#010101", "#020202", "#030303", "#040404"
 SERIES = tuple(f"#05{i:02x}01" for i in range(1, 10))
 REST = "#060606"
@@ -31,10 +31,10 @@ _FALLBACK = (
 )
 THEME = {
     INK: "currentColor",
-    MUTED: "var(--muted,var(--jp-ui-font-color2,#767676))",
+    MUTED: "var(--muted,#767676)",
     GRID: "var(--grid,#8884)",
-    PAGE: "var(--page,var(--jp-layout-color0,#fff))",
-    REST: "var(--rest,var(--jp-border-color1,#a6a6a6))",
+    PAGE: "var(--page,#fff)",
+    REST: "var(--rest,#a6a6a6)",
     **{c: f"var(--s{i},{_FALLBACK[i - 1]})" for i, c in enumerate(SERIES, start=1)},
 }
 
