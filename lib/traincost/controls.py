@@ -193,5 +193,6 @@ def _kept(knob, settings):
         description=f"{clipped(knob.name)}, kept",
         continuous_update=False,
         style={"description_width": "auto"},
+        layout=ipywidgets.Layout(width="28em"),
     )
     return Picker(widget, lambda: {knob.name: widget.value}, "kept")

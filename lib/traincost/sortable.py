@@ -24,10 +24,7 @@ def load():
 
 
 def sortable(table):
-    """Return a `tables.Table` as the HTML of a sortable one.
-
-    Columns are numbered for itables and named in the header only: two may have one name.
-    """
+    """Return a `tables.Table` as the HTML of a sortable one; numbers sort as numbers."""
     import itables
 
     frame = table.frame[[heading.name for heading in table.headings]].copy()
@@ -37,11 +34,13 @@ def sortable(table):
     frame.columns = [_cut(heading.text) for heading in table.headings]
     html = itables.to_html_datatable(
         frame,
+        table_id=f"table-{table.name}",
         allow_html=False,
         connected=False,
         showIndex=False,
         maxBytes=MAX_BYTES,
         classes="display compact",
+        display_logo_when_loading=False,
     )
     return f"<p>{render.sentence(table.caption)}</p>{html}"
 

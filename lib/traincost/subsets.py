@@ -53,16 +53,22 @@ def subset(collection, where=None, statuses=None, shortest_s=None, longest_s=Non
 
 
 def levels(collection, name):
-    """Return the levels of a setting over all runs, excluded ones included, as printed."""
+    """Return the levels of a setting over all runs, excluded ones included, as printed.
+
+    In order of size where the completed runs have numbers, else in natural order; missing last.
+    """
     found = {*_labels(collection.runs, name), *_labels(collection.excluded, name)}
+    if has_numbers(collection, name):
+        size = pd.to_numeric(pd.Series(list(found)), errors="coerce")
+        return [label for _, label in sorted(zip(size.fillna(np.inf), found, strict=True))]
     return sorted(found, key=lambda label: (label == fields.UNSET, fields.natural(label)))
 
 
 def label(value):
     """Return a level given as a parameter as it is printed: 0.10 as 0.1, null and true as text."""
-    if value is None or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return str(value)
-    return fields.levels(pd.Series([value]))[1][0]
+    return str(fields.levels(pd.Series([value]))[1][0])
 
 
 def statuses_of(frame):
