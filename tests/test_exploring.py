@@ -196,7 +196,7 @@ def test_a_range_has_no_more_places_than_can_be_moved_to():
 
 def test_a_widget_draws_the_displayed_views_anew(collection, monkeypatch):
     shown = []
-    monkeypatch.setattr(controls.lab, "display_styled", shown.append)
+    monkeypatch.setattr(controls.lab_style, "display_styled", shown.append)
     found = explorer(collection)
     controls.controls(found)
     (box,) = shown

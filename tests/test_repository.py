@@ -30,7 +30,7 @@ LAYERS = [
     {"collection", "settings", "tables", "subsets"},
     {"systems", "estimation_tables"},
     {"svg"},
-    {"figures", "findings", "render", "markup", "lab"},
+    {"figures", "findings", "render", "markup", "lab_style"},
     {"report"},
     {"sortable"},
     {"exploring"},

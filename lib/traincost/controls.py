@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from traincost import lab, sortable, subsets
+from traincost import lab_style, sortable, subsets
 from traincost.columns import time_unit
 from traincost.figures import clipped
 from traincost.report import Shown
@@ -51,14 +51,14 @@ def controls(explorer):
     if sortable.can_sort():
         sortable.load()
     if importlib.util.find_spec("ipywidgets") is None:
-        return lab.display_styled(Shown(HOW_TO_GET))
+        return lab_style.display_styled(Shown(HOW_TO_GET))
     import ipywidgets
 
     made = pickers(explorer.collection, explorer.settings, explorer.knobs)
     for picker in made:
         picker.widget.observe(lambda _: explorer.choose(**changes(explorer.settings, made)), "value")
     row = ipywidgets.HBox([p.widget for p in made], layout=ipywidgets.Layout(flex_flow="row wrap"))
-    return lab.display_styled(ipywidgets.VBox([ipywidgets.Label(HINT), row]))
+    return lab_style.display_styled(ipywidgets.VBox([ipywidgets.Label(HINT), row]))
 
 
 def changes(settings, pickers):

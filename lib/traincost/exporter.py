@@ -15,7 +15,7 @@ from nbconvert.exporters import TemplateExporter
 from traitlets import default
 
 from traincost import render
-from traincost.lab import NOTEBOOK_ONLY, TEMPLATES
+from traincost.lab_style import NOTEBOOK_ONLY, TEMPLATES
 from traincost.report import MIME
 from traincost.settings import assigned_names, refuse_unknown
 

@@ -9,7 +9,7 @@ import math
 import platform
 from dataclasses import dataclass
 
-from traincost import lab, render
+from traincost import lab_style, render
 from traincost.prose import Sentence
 from traincost.tables import Table
 
@@ -62,7 +62,7 @@ class Title:
     shown: Shown
 
     def _ipython_display_(self):
-        lab.display_styled(self.shown)
+        lab_style.display_styled(self.shown)
 
 
 class Report:

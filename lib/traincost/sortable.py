@@ -17,10 +17,18 @@ def can_sort():
 
 
 def load():
-    """Display the program that sortable tables need."""
-    import itables
+    """Display the program that sortable tables need.
 
-    itables.init_notebook_mode(all_interactive=False, connected=False)
+    itables displays what asks for the theme before the program that knows it; in that order the
+    first would fail, and leave white tables in a dark lab.
+    """
+    import itables
+    from IPython.utils.capture import capture_output
+
+    with capture_output() as captured:
+        itables.init_notebook_mode(all_interactive=False, connected=False)
+    for output in reversed(captured.outputs):
+        output.display()
 
 
 def sortable(table):
@@ -31,6 +39,7 @@ def sortable(table):
     for heading in table.headings:
         if heading.is_text:
             frame[heading.name] = [_cut(value) for value in frame[heading.name]]
+    frame = frame.convert_dtypes()  # 1 and not 1.0, where a column has whole numbers only
     frame.columns = [_cut(heading.text) for heading in table.headings]
     html = itables.to_html_datatable(
         frame,

@@ -140,32 +140,33 @@ def theme():
 
 @pytest.fixture
 def lab(browser, address, folder, theme):
-    """A window of the lab; what it asks of any other host, or says on a dialog, fails the test."""
+    """A window of the lab; a request to another host, a dialog, or a script's error fails the test."""
     chosen = folder.parent / "home/settings/@jupyterlab/apputils-extension/themes.jupyterlab-settings"
     chosen.parent.mkdir(parents=True, exist_ok=True)
     chosen.write_text(json.dumps({"theme": THEMES[theme]}))
     context = browser.new_context(viewport={"width": 1440, "height": 1000})
-    outside = []
+    unwanted = []
 
     def guard(route):
         if route.request.url.startswith((f"{address}/", "blob:", "data:")):
             route.continue_()
         else:
-            outside.append(route.request.url)
+            unwanted.append(route.request.url)
             route.abort()
 
     context.route("**", guard)
     page = context.new_page()
-    page.on("dialog", lambda dialog: (outside.append(dialog.message), dialog.dismiss()))
-    page.on("websocket", lambda socket: _note_socket(socket.url, address, outside))
+    page.on("pageerror", lambda error: unwanted.append(str(error)))
+    page.on("dialog", lambda dialog: (unwanted.append(dialog.message), dialog.dismiss()))
+    page.on("websocket", lambda socket: _note_socket(socket.url, address, unwanted))
     yield page
     context.close()
-    assert outside == []
+    assert unwanted == []
 
 
-def _note_socket(url, address, outside):
+def _note_socket(url, address, unwanted):
     if not url.startswith(address.replace("http", "ws", 1)):
-        outside.append(url)
+        unwanted.append(url)
 
 
 def run_all(page, address, name):
@@ -238,7 +239,9 @@ def test_widgets_choose_what_is_shown(lab, address, theme):
     headings = ["Explore a collection", "The runs", "What runtime depends on", "Runtime by level"]
     assert texts(lab, ".jp-MarkdownOutput :is(h1, h2)")[:4] == headings
     assert lab.locator(".jp-OutputArea figure svg.plot").count() == 5
-    assert "36 of 36 completed runs" in said(lab)
+    lab.wait_for_selector("p:text('36 of 36 completed runs')")
+    lab.wait_for_selector(".dt-container tbody tr")
+    assert background(lab, ".dt-container") == background(lab, ".jp-NotebookPanel-notebook")
     picture(lab, f"lab-explore-{theme}")
     whole = drawn(lab)
 
@@ -270,8 +273,8 @@ def picker(page, name):
     return page.locator(".jupyter-widgets.widget-inline-hbox", has=page.locator(f"label:text-is('{name}')"))
 
 
-def said(page):
-    return page.inner_text(".jp-Notebook")
+def background(page, selector):
+    return page.eval_on_selector(selector, "e => getComputedStyle(e).backgroundColor")
 
 
 def drawn(page):
