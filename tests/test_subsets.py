@@ -94,6 +94,12 @@ def test_levels_are_given_as_numbers_text_or_truth_values(mixed):
     assert len(subset(mixed, {"gone": [None], "task": []}).runs) == 3
 
 
+def test_levels_that_sort_alike_have_one_order():
+    names = ["v01", "v1", "v001", "w"]
+    collection = collection_of({"v": names}, np.ones(4))
+    assert levels(collection, "v") == ["v001", "v01", "v1", "w"]
+
+
 def test_a_range_keeps_both_ends(mixed):
     assert list(subset(mixed, {"optim.lr": {"min": 0.0001, "max": 0.01}}).runs["run_id"]) == ["r2", "r4"]
     assert list(subset(mixed, {"optim.lr": {"max": 0.001}}).runs["run_id"]) == ["r4"]

@@ -7,6 +7,7 @@ comes from runs is text to it.
 import importlib.util
 
 from traincost import render
+from traincost.tables import setting
 
 MAX_BYTES = 2**20  # of a table's data; beyond it, itables shows the first and last rows and says so
 
@@ -39,7 +40,8 @@ def sortable(table):
     for heading in table.headings:
         if heading.is_text:
             frame[heading.name] = [_cut(value) for value in frame[heading.name]]
-    frame = frame.convert_dtypes()  # 1 and not 1.0, where a column has whole numbers only
+        elif heading.printer is setting:
+            frame[heading.name] = frame[heading.name].convert_dtypes()  # whole numbers as 1, not 1.0
     frame.columns = [_cut(heading.text) for heading in table.headings]
     html = itables.to_html_datatable(
         frame,
