@@ -10,7 +10,7 @@ import nbformat
 import numpy as np
 import papermill
 import pytest
-from conftest import ROOT, record, write_run
+from conftest import ROOT, collection_of, record, write_run
 
 from traincost import controls, exploring, read_collection, sortable, speedups
 from traincost.errors import ParameterError
@@ -192,6 +192,19 @@ def test_a_range_has_no_more_places_than_can_be_moved_to():
     assert len(stops) == controls.MAX_STOPS
     assert (stops[0], stops[-1]) == (0.0, 9_999.0)
     assert set(stops) <= set(values)
+
+
+def test_many_numbers_are_a_range_and_many_names_are_no_list():
+    n = 2 * (controls.MAX_STOPS + 1)
+    config = {
+        "seed": np.arange(n) // 2,
+        "name": [f"n{i // 2}" for i in range(n)],
+        "task": ["a", "b"] * (n // 2),
+    }
+    _, by_name = widgets(collection_of(config, 10.0 + np.arange(n)), settings())
+    assert len(by_name["seed"].options) == controls.MAX_STOPS
+    assert "name" not in by_name
+    assert len(by_name["task"].options) == 2
 
 
 def test_a_widget_draws_the_displayed_views_anew(collection, monkeypatch):

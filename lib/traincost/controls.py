@@ -95,7 +95,8 @@ def _pickable(described):
 def _setting(collection, field, settings):
     """A list of levels, or a range of a setting with many numbers; None for too long a list."""
     given = settings.where.get(field.name) or {}
-    if field.values is not None and (isinstance(given, dict) and (given or field.kind == "numeric")):
+    many = field.kind == "numeric" or field.n_levels > MAX_STOPS
+    if field.values is not None and isinstance(given, dict) and (given or many):
         values = field.values[np.isfinite(field.values)]
         stops = [(f"{value:.6g}", float(value)) for value in _stops(values)]
         return _range(field.name, stops, given.get("min"), given.get("max"), field.name, "where")
