@@ -8,7 +8,7 @@ ACTIVE := $(or $(VIRTUAL_ENV),$(if $(filter-out base,$(CONDA_DEFAULT_ENV)),$(CON
 ENV := $(or $(ACTIVE),.venv)
 PYTHON := $(ENV)/bin/python
 BASE_PYTHON ?= python3
-EXTRAS := test
+EXTRAS := test,explore,formats
 # Named after the environment, and kept here: a target cannot have a space in its path.
 STAMP := build/installed-$(shell printf %s "$(ENV)" | cksum | cut -d' ' -f1)
 RUN := PYTHONDONTWRITEBYTECODE= "$(PYTHON)" -m

@@ -12,7 +12,7 @@ import yaml
 from conftest import ROOT
 
 from traincost.exporter import declared_parameters, declared_types
-from traincost.settings import Estimation, Profiling
+from traincost.settings import Estimation, Exploring, Profiling
 
 LIB = ROOT / "lib" / "traincost"
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -27,11 +27,14 @@ LAYERS = [
     {"cost"},
     {"speedups", "compute", "trends", "processors"},
     {"estimates"},
-    {"collection", "settings", "tables"},
+    {"collection", "settings", "tables", "subsets"},
     {"systems", "estimation_tables"},
     {"svg"},
-    {"figures", "findings", "render", "markup"},
+    {"figures", "findings", "render", "markup", "lab_style"},
     {"report", "inventory"},
+    {"sortable"},
+    {"exploring"},
+    {"controls"},
     {"exporter"},
     {"publish", "site"},
     {"__main__", "demo"},
@@ -143,7 +146,9 @@ def test_a_notebook_is_plain_and_stored_without_outputs(path):
         assert not re.search(r"^\s*(def|class) ", cell.source, flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize(("name", "settings"), [("profiling", Profiling), ("estimation", Estimation)])
+@pytest.mark.parametrize(
+    ("name", "settings"), [("profiling", Profiling), ("estimation", Estimation), ("explore", Exploring)]
+)
 def test_a_notebook_declares_its_settings_with_their_types_and_a_comment(name, settings):
     nb = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
     fields = {field.name: field for field in dataclasses.fields(settings)}

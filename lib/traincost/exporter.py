@@ -9,18 +9,17 @@ import base64
 import hashlib
 import json
 import re
-from pathlib import Path
 
 import mistune
 from nbconvert.exporters import TemplateExporter
 from traitlets import default
 
 from traincost import render
+from traincost.lab_style import NOTEBOOK_ONLY, TEMPLATES
 from traincost.report import MIME
 from traincost.settings import assigned_names, refuse_unknown
 
-TEMPLATES = Path(__file__).parent / "templates"
-STYLE = TEMPLATES / "traincost" / "page.css"
+STYLE = TEMPLATES / "page.css"
 
 
 class RefusedNotebook(ValueError):
@@ -48,7 +47,7 @@ class TraincostExporter(TemplateExporter):
 
     @default("extra_template_basedirs")
     def _extra_template_basedirs_default(self):
-        return [str(TEMPLATES)]
+        return [str(TEMPLATES.parent)]
 
     output_mimetype = "text/html"
 
@@ -63,6 +62,7 @@ class TraincostExporter(TemplateExporter):
             "contents": contents(nb),
         }
         data = json.dumps(report, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True) + "\n"
+        resources["notebook_only"] = NOTEBOOK_ONLY
         resources["outputs"] = {
             **resources.get("outputs", {}),
             # With a folder in its name: nbconvert's writer cannot make the folder "" of a bare one.

@@ -9,7 +9,7 @@ import math
 import platform
 from dataclasses import dataclass
 
-from traincost import render
+from traincost import lab_style, render
 from traincost.prose import Sentence
 from traincost.tables import Table
 
@@ -55,6 +55,16 @@ class Shown:
         return self.html
 
 
+@dataclass(frozen=True)
+class Title:
+    """The title, with the notebook's style before it."""
+
+    shown: Shown
+
+    def _ipython_display_(self):
+        lab_style.display_styled(self.shown)
+
+
 class Report:
     """The report of one notebook.
 
@@ -86,7 +96,7 @@ class Report:
         """Show the title with its links and note, and name the page after it."""
         title = (self.settings.project, self.collection_name, heading)
         self.title = " ".join(filter(None, title))
-        return Shown(render.header(title, self.settings.links, self.settings.note))
+        return Title(Shown(render.header(title, self.settings.links, self.settings.note)))
 
     def show(self, *blocks):
         """Show paragraphs (lists of sentences), `Items`, `Table`s and `Figure`s.

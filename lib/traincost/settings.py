@@ -132,11 +132,47 @@ class Profiling(_FromNotebook):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise ParameterError(f"`{name}` must be above zero, got {value!r}")
-        for knob in self.knobs or []:
-            try:
-                Knob.of(knob)
-            except (TypeError, ValueError) as problem:
-                raise ParameterError(f"`knobs`: {problem}") from None
+        check_knobs(self.knobs)
+
+
+@dataclass(frozen=True)
+class Exploring(_FromNotebook):
+    """Parameters of ``explore.ipynb``: which runs are looked at, and how.
+
+    Attributes
+    ----------
+    runs_dir, format
+        As in `Profiling`.
+    where : dict
+        Setting to the levels that are kept, or to a range (`subsets.subset`).
+    statuses : list of str, or None
+        Statuses that are kept; all if None. Only completed runs enter a statistic.
+    shortest_s, longest_s : float, or None
+        Range of runtime that is kept.
+    rows, columns, replicates, cadence_section, knobs
+        As in `Profiling`.
+    kept : dict
+        Cadence knob to the occurrences that remain, in place of its own `kept`.
+    """
+
+    INPUT: ClassVar[str] = "runs_dir"
+
+    runs_dir: str
+    format: str = "auto"
+    where: dict = dataclasses.field(default_factory=dict)
+    statuses: list | None = None
+    shortest_s: float | None = None
+    longest_s: float | None = None
+    rows: str = ""
+    columns: str = ""
+    replicates: list = dataclasses.field(default_factory=lambda: ["seed"])
+    cadence_section: str = ""
+    knobs: list | None = None
+    kept: dict = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self):
+        check_types(self)
+        check_knobs(self.knobs)
 
     @property
     def table(self):
@@ -263,6 +299,15 @@ def check_types(settings):
             for item in value:
                 if not isinstance(item, str):
                     raise ParameterError(f"`{field.name}` must be a list of text, got {item!r} in it")
+
+
+def check_knobs(knobs):
+    """Refuse a knob that `speedups.Knob` does not take."""
+    for knob in knobs or []:
+        try:
+            Knob.of(knob)
+        except (TypeError, ValueError) as problem:
+            raise ParameterError(f"`knobs`: {problem}") from None
 
 
 def _type_name(kind):

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from traincost.columns import column, count, percent, probability, significant
+from traincost.fields import PREFIX
 from traincost.prose import Name, Number, Sentence, say
 from traincost.speedups import HIGH_LEVERAGE, NOT_WORTH
 
@@ -77,6 +78,43 @@ def two(value):
 def times(value):
     """A factor, with two decimals."""
     return f"{value:.2f} ×"
+
+
+def setting(value):
+    """A level of a setting: a number without the zeros of its column's type."""
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def runs(completed, excluded, unit):
+    """The runs themselves, completed or not, with the settings that differ between them."""
+    parts = [frame for frame in (completed, excluded) if len(frame)]
+    names = dict.fromkeys(name for part in parts for name in part.columns if name.startswith(PREFIX))
+    columns = {name: _stacked(parts, name) for name in ("run_id", "status", "runtime_s", *names)}
+    frame = pd.DataFrame(columns)
+    frame["runtime"] = (frame["runtime_s"].astype(float) / unit.seconds).round(2)
+    varying = [name for name in names if frame[name].nunique(dropna=False) > 1]
+    return Table(
+        "runs",
+        say("Each run with the settings that differ between these runs."),
+        (
+            Heading("run_id", "run"),
+            Heading("status", "status"),
+            Heading("runtime", f"runtime ({unit.symbol})", two),
+            *(Heading(name, name.removeprefix(PREFIX), _setting_printer(frame[name])) for name in varying),
+        ),
+        frame,
+        len(frame),
+        "completed and other runs",
+    )
+
+
+def _stacked(parts, name):
+    values = [value for part in parts for value in part.get(name, [np.nan] * len(part))]
+    return pd.Series(values, dtype=None if values else object)
+
+
+def _setting_printer(column):
+    return setting if pd.api.types.is_numeric_dtype(column) else str
 
 
 def levels(frame, name, unit):

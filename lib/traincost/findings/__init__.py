@@ -15,6 +15,7 @@ from traincost.findings.dependence import (
     interaction,
 )
 from traincost.findings.snapshot import (
+    chosen,
     excluded,
     extreme_levels,
     shared_settings,
@@ -39,6 +40,7 @@ __all__ = [
     "caption_levels",
     "caption_occurrences",
     "caption_score",
+    "chosen",
     "costs",
     "dependence",
     "excluded",

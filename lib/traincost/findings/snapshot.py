@@ -28,6 +28,21 @@ def snapshot(runtime_s, unit):
     ]
 
 
+def chosen(runtime_s, n_all, n_excluded, unit):
+    """How many runs are looked at, of how many, and what they took."""
+    n = len(runtime_s)
+    left_out = say(
+        "; beside them {n} that no statistic includes", n=number_of("chosen.n_excluded", n_excluded)
+    )
+    return say(
+        "{n} of {all} completed runs, {t} of runtime{rest}.",
+        n=number_of("chosen.n", n),
+        all=number_of("chosen.n_all", n_all),
+        t=Number("chosen.total_s", float(runtime_s.sum()), unit.text(runtime_s.sum())),
+        rest=left_out if n_excluded else "",
+    )
+
+
 def shared_settings(fields, names=None):
     """The settings that all runs share: those in `names`, or the shortest-named few."""
     shared = {field.name: field.labels[0] for field in fields if field.kind == "shared"}

@@ -1,0 +1,297 @@
+"""The notebooks in a real JupyterLab, driven by a real Chromium, in both of its themes."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+from conftest import ROOT, record, write_run
+from test_page import ARTEFACTS, CHROMIUM, FLAGS
+
+from traincost import publish
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
+]
+THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+PAYLOAD = "<img src=x onerror=alert(1)>"
+CELLS = ".jp-Notebook .jp-Cell"
+ERRORS = '[data-mime-type="application/vnd.jupyter.error"]'
+MINUTE_MS = 60_000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """What the server serves: copies of the notebooks, the shipped runs, and hostile ones."""
+    folder = tmp_path_factory.mktemp("lab") / "notebooks"
+    shutil.copytree(ROOT / "notebooks", folder)
+    for i in range(12):
+        write_run(
+            folder / "runs" / "hostile" / f"r{i}",
+            record(
+                f"{PAYLOAD}{i}",
+                config={PAYLOAD: f"{PAYLOAD}{i % 2}", "status": i % 3},
+                runtime_s=10.0 + 7 * (i % 2) + i / 10,
+                sections={PAYLOAD: {"seconds": 5.0, "count": 3}},
+                status="failed" if i > 9 else "completed",
+            ),
+        )
+    explore = (folder / "explore.ipynb").read_text(encoding="utf-8")
+    (folder / "hostile.ipynb").write_text(explore.replace("runs/demo-sweep", "runs/hostile"), "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(folder):
+    """A JupyterLab server of its own, without a token, for this machine only."""
+    home = folder.parent / "home"
+    config = home / "config" / "labconfig"
+    config.mkdir(parents=True)
+    # Announcements would be fetched from a host.
+    disabled = {"@jupyterlab/apputils-extension:announcements": True}
+    (config / "page_config.json").write_text(json.dumps({"disabledExtensions": disabled}))
+    # A cell outside the window is not drawn otherwise, and could not be read here.
+    settings = {"@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"}}
+    (config / "default_setting_overrides.json").write_text(json.dumps(settings))
+    port = _free_port()
+    server = subprocess.Popen(
+        [sys.executable, "-m", "jupyterlab", *_server_options(port, folder)],
+        env=_environment(home),
+        stdout=(home / "server.log").open("wb"),
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        yield _answering(f"http://127.0.0.1:{port}", server, home / "server.log")
+    finally:
+        server.terminate()
+        try:
+            server.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def _free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def _server_options(port, folder):
+    return [
+        "--no-browser",
+        "--allow-root",
+        "--ServerApp.ip=127.0.0.1",
+        f"--ServerApp.port={port}",
+        "--ServerApp.port_retries=0",
+        f"--ServerApp.root_dir={folder}",
+        "--IdentityProvider.token=",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]
+
+
+def _environment(home):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("JUPYTER", "IPYTHON"))}
+    own = {
+        "HOME": home,
+        "JUPYTER_CONFIG_DIR": home / "config",
+        "JUPYTER_DATA_DIR": home / "data",
+        "JUPYTER_RUNTIME_DIR": home / "runtime",
+        "JUPYTERLAB_SETTINGS_DIR": home / "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
+        "IPYTHONDIR": home / "ipython",
+        "PYTHONPATH": ROOT / "lib",
+    }
+    return {**kept, **{name: str(path) for name, path in own.items()}}
+
+
+def _answering(address, server, log):
+    for _ in range(300):
+        assert server.poll() is None, log.read_text()
+        try:
+            with urllib.request.urlopen(f"{address}/api/status", timeout=5):
+                return address
+        except OSError:
+            time.sleep(0.2)
+    raise AssertionError(log.read_text())
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    assert CHROMIUM, "no Chromium is installed (Debian: apt install chromium)"
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def theme():
+    return "light"
+
+
+@pytest.fixture
+def lab(browser, address, folder, theme):
+    """A window of the lab; a request to another host, a dialog, or a script's error fails the test."""
+    chosen = folder.parent / "home/settings/@jupyterlab/apputils-extension/themes.jupyterlab-settings"
+    chosen.parent.mkdir(parents=True, exist_ok=True)
+    chosen.write_text(json.dumps({"theme": THEMES[theme]}))
+    context = browser.new_context(viewport={"width": 1440, "height": 1000})
+    unwanted = []
+
+    def guard(route):
+        if route.request.url.startswith((f"{address}/", "blob:", "data:")):
+            route.continue_()
+        else:
+            unwanted.append(route.request.url)
+            route.abort()
+
+    context.route("**", guard)
+    page = context.new_page()
+    page.on("pageerror", lambda error: unwanted.append(str(error)))
+    page.on("dialog", lambda dialog: (unwanted.append(dialog.message), dialog.dismiss()))
+    page.on("websocket", lambda socket: _note_socket(socket.url, address, unwanted))
+    yield page
+    context.close()
+    assert unwanted == []
+
+
+def _note_socket(url, address, unwanted):
+    if not url.startswith(address.replace("http", "ws", 1)):
+        unwanted.append(url)
+
+
+def run_all(page, address, name):
+    """Open a notebook and run all of its cells, as a person would."""
+    page.goto(f"{address}/lab/tree/{name}?reset")
+    page.wait_for_selector(CELLS, timeout=2 * MINUTE_MS)
+    wait_for_idle(page)
+    page.click(".lm-MenuBar-itemLabel:text-is('Run')")
+    page.click(".lm-Menu-itemLabel:text-is('Run All Cells')")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]"
+        ".every(prompt => /\\[[0-9]+\\]/.test(prompt.textContent))",
+        timeout=2 * MINUTE_MS,
+    )
+    wait_for_idle(page)
+    assert page.locator(ERRORS).count() == 0
+
+
+def wait_for_idle(page):
+    # The status bar's word: that of the notebook's toolbar is there before there is a kernel.
+    page.wait_for_selector("#jp-main-statusbar :text('| Idle')", timeout=MINUTE_MS)
+
+
+def texts(page, selector):
+    """Return the text of each element, without the mark that the lab puts behind headings."""
+    found = page.eval_on_selector_all(selector, "all => all.map(e => e.textContent)")
+    return [re.sub(r"\s+", " ", text).strip().removesuffix("¶") for text in found]
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_lab_shows_what_the_page_shows(browser, lab, address, folder, tmp_path, theme):
+    built = publish.page(folder / "runs" / "demo-sweep", tmp_path)
+    run_all(lab, address, "profiling.ipynb")
+    page = browser.new_page()
+    page.goto(built.as_uri())
+    for what in (
+        "h1",
+        "h2",
+        "h3",
+        "figcaption",
+        "svg.plot title",
+        "caption",
+        "tr",
+        "p",
+        "li",
+        "svg.plot text",
+    ):
+        expected = texts(page, f"main {what}")
+        assert expected, what
+        if what == "p":
+            expected.pop()  # the footer's
+        assert texts(lab, f".jp-OutputArea {what}, .jp-MarkdownOutput {what}") == expected, what
+    page.close()
+    picture(lab, f"lab-profiling-{theme}")
+
+
+def picture(page, name):
+    """Keep a picture of every figure and of the first window."""
+    ARTEFACTS.mkdir(exist_ok=True)
+    page.locator(CELLS).nth(3).scroll_into_view_if_needed()
+    page.screenshot(path=ARTEFACTS / f"{name}.png")
+    for i, figure in enumerate(page.locator(".jp-OutputArea figure").all()):
+        figure.scroll_into_view_if_needed()
+        figure.screenshot(path=ARTEFACTS / f"{name}-{i}.png")
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_widgets_choose_what_is_shown(lab, address, theme):
+    run_all(lab, address, "explore.ipynb")
+    headings = ["Explore a collection", "The runs", "What runtime depends on", "Runtime by level"]
+    assert texts(lab, ".jp-MarkdownOutput :is(h1, h2)")[:4] == headings
+    assert lab.locator(".jp-OutputArea figure svg.plot").count() == 5
+    lab.wait_for_selector("p:text('36 of 36 completed runs')")
+    lab.wait_for_selector(".dt-container tbody tr")
+    assert background(lab, ".dt-container") == background(lab, ".jp-NotebookPanel-notebook")
+    picture(lab, f"lab-explore-{theme}")
+    whole = drawn(lab)
+
+    picker(lab, "task_name").locator("select").select_option("sorting")
+    lab.wait_for_selector("p:text('6 of 36 completed runs')")
+    lab.wait_for_function(  # the last of the views is drawn
+        "before => document.querySelector('#figure-knobs').textContent !== before", arg=whole["knobs"]
+    )
+    lab.wait_for_function("() => document.querySelectorAll('.dt-container tbody tr').length === 6")
+    assert all(text.startswith("sorting-") for text in texts(lab, ".dt-container tbody td:first-child"))
+    sorting = drawn(lab)
+    assert all(sorting[name] != whole[name] for name in whole)
+
+    picker(lab, "rows").locator("select").select_option("beta")
+    lab.wait_for_selector("#figure-levels figcaption code:text-is('beta')")
+    field = picker(lab, "epoch/eval_sampled, kept").locator("input")
+    field.fill("8")
+    field.press("Enter")
+    lab.wait_for_function(
+        "before => document.querySelector('#figure-knobs').textContent !== before", arg=sorting["knobs"]
+    )
+    assert drawn(lab)["effects"] == sorting["effects"]
+    assert lab.locator(ERRORS).count() == 0
+    picture(lab, f"lab-chosen-{theme}")
+
+
+def picker(page, name):
+    """Return the widget whose label is `name`."""
+    return page.locator(".jupyter-widgets.widget-inline-hbox", has=page.locator(f"label:text-is('{name}')"))
+
+
+def background(page, selector):
+    return page.eval_on_selector(selector, "e => getComputedStyle(e).backgroundColor")
+
+
+def drawn(page):
+    """Return the text of each figure, by name."""
+    figures = page.locator(".jp-OutputArea figure").all()
+    return {f.get_attribute("id").removeprefix("figure-"): f.text_content() for f in figures}
+
+
+def test_text_from_runs_is_text_to_widgets_and_tables(lab, address):
+    run_all(lab, address, "hostile.ipynb")
+    lab.wait_for_selector(".dt-container tbody tr")
+    options = picker(lab, PAYLOAD).locator("option").all_text_contents()
+    # ipywidgets sets spaces that do not collapse.
+    assert [option.replace("\xa0", " ") for option in options] == [f"{PAYLOAD}0", f"{PAYLOAD}1"]
+    assert PAYLOAD in lab.inner_text(".dt-container thead")
+    assert f"{PAYLOAD}0" in lab.inner_text(".dt-container tbody")
+    picker(lab, PAYLOAD).locator("select").select_option(index=1)
+    lab.wait_for_selector("p:text('5 of 10 completed runs')")
+    assert lab.locator("img[onerror]").count() == 0
+    assert lab.locator(ERRORS).count() == 0
