@@ -134,6 +134,15 @@ class Profiling(_FromNotebook):
                 raise ParameterError(f"`{name}` must be above zero, got {value!r}")
         check_knobs(self.knobs)
 
+    @property
+    def table(self):
+        """Return which column of a table of runs is what."""
+        return Table(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Table)})
+
+    def public(self, name):
+        """Return the parameters for the page, without paths."""
+        return {**super().public(name), "sections_table": os.path.basename(self.sections_table)}
+
 
 @dataclass(frozen=True)
 class Exploring(_FromNotebook):
@@ -141,7 +150,7 @@ class Exploring(_FromNotebook):
 
     Attributes
     ----------
-    runs_dir, format
+    runs_dir, format, path_pattern
         As in `Profiling`.
     where : dict
         Setting to the levels that are kept, or to a range (`subsets.subset`).
@@ -159,6 +168,7 @@ class Exploring(_FromNotebook):
 
     runs_dir: str
     format: str = "auto"
+    path_pattern: str = ""
     where: dict = dataclasses.field(default_factory=dict)
     statuses: list | None = None
     shortest_s: float | None = None
@@ -172,16 +182,8 @@ class Exploring(_FromNotebook):
 
     def __post_init__(self):
         check_types(self)
+        check_path_pattern(self.path_pattern)
         check_knobs(self.knobs)
-
-    @property
-    def table(self):
-        """Return which column of a table of runs is what."""
-        return Table(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Table)})
-
-    def public(self, name):
-        """Return the parameters for the page, without paths."""
-        return {**super().public(name), "sections_table": os.path.basename(self.sections_table)}
 
 
 @dataclass(frozen=True)
