@@ -31,6 +31,7 @@ LAYERS = [
     {"systems", "estimation_tables"},
     {"svg"},
     {"figures", "findings", "render", "markup"},
+    {"anchors"},
     {"report", "inventory"},
     {"exporter"},
     {"publish", "site"},

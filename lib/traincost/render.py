@@ -6,12 +6,13 @@ Everything that is not our own markup is escaped here, whatever it came from.
 import html
 import json
 import math
+import re
 
 import pandas as pd
 
-from traincost import svg
+from traincost import markup, svg
 from traincost.prose import Name, Number, When
-from traincost.tables import MAX_ROWS, cell
+from traincost.tables import cell
 
 # matplotlib's markers as a legend shows them, in a box of 12.
 MARKERS = {
@@ -27,6 +28,7 @@ MARKERS = {
 }
 MAX_ON_A_LINE = 34  # characters of a text cell that is not broken into lines
 MAX_SHOWN = 300  # characters of a value from a run; the JSON has it whole
+MAX_DOWNLOAD = 6_000  # characters of a table's CSV as a link; the file beside the page has it whole
 
 
 def text(value):
@@ -85,7 +87,7 @@ def header(title, links, note):
     """Write the page's title, its links (text to address), and a note from the parameters."""
     project, collection, kind = title
     project = f'<span class="project"><code>{shown(project)}</code></span> ' if project else ""
-    parts = [f"<h1>{project}<code>{shown(collection)}</code> {text(kind)}</h1>"]
+    parts = [f'<h1 id="top">{project}<code>{shown(collection)}</code> {text(kind)}</h1>']
     if links:
         anchors = "".join(
             f'<a href="{text(url)}"><var>{shown(name)}</var></a>' for name, url in links.items()
@@ -110,7 +112,7 @@ def site(entries):
         f"<ul>{''.join(f'<li><var>{shown(said)}</var></li>' for said in entry['summary'])}</ul></li>"
         for entry in entries
     )
-    return f'<h1>Reports</h1><ul class="site">{listed}</ul>'
+    return f'<h1 id="top">Reports</h1><ul class="site">{listed}</ul>'
 
 
 def _latest(day):
@@ -120,18 +122,14 @@ def _latest(day):
 def table(block, data_file):
     """Write a table, with its caption, notes on its columns, and what was cut."""
     rows = list(
-        block.frame[[h.name for h in block.headings]].head(MAX_ROWS).itertuples(index=False, name=None)
+        block.frame[[h.name for h in block.headings]].head(block.limit).itertuples(index=False, name=None)
     )
     head = "".join(
         f'<th scope="col"{"" if h.is_text else " class=number"}>{shown(h.text)}</th>' for h in block.headings
     )
     body = "".join(f"<tr>{_row(block.headings, row)}</tr>" for row in rows)
     cut = len(block.frame) - len(rows)
-    more = (
-        f"<p class=more><var>{cut:,}</var> more rows are in <code>{text(data_file)}</code>.</p>"
-        if cut
-        else ""
-    )
+    more = f"<var>{cut:,}</var> more rows are in <code>{text(data_file)}</code>. " if cut else ""
     notes = "".join(
         f"<dt><var>{shown(h.text)}</var></dt><dd><var>{text(h.note)}</var></dd>"
         for h in block.headings
@@ -142,8 +140,49 @@ def table(block, data_file):
     return (
         f'<div class="table"><div class="scroll" tabindex="0" role="region" aria-labelledby="caption-{name}">'
         f'<table id="table-{name}"><caption id="caption-{name}">{sentence(block.caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more if cut else ''}{notes}</div>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{notes}"
+        f"<p class=more>{more}{_download(block)}</p></div>"
     )
+
+
+def _download(block):
+    """Write a table's CSV as a link that holds it: whole rows, as many as fit, and how many those are."""
+    name = f"{text(block.name)}.csv"
+    address, n = markup.data_address(block, MAX_DOWNLOAD)
+    if not n:
+        return ""
+    said = f" (the first <var>{n:,}</var> rows)" if n < len(block.frame) else ""
+    return f'<a class="download" download="{name}" href="{text(address)}">Download {name}</a>{said}'
+
+
+def linked(page, anchors):
+    """Link each number of a page to the table or figure that holds it, unless it stands there.
+
+    Parameters
+    ----------
+    page : str
+        HTML that this module made.
+    anchors : dict
+        Key of a number to the id that it links to.
+    """
+    inside = ""
+
+    def link(match):
+        nonlocal inside
+        opened, key = match["id"], match["key"]
+        if key is None:
+            inside = opened or ""
+            return match[0]
+        anchor = anchors.get(html.unescape(key), inside)
+        return match[0] if anchor == inside else f'<a href="#{text(anchor)}">{match[0]}</a>'
+
+    return _NUMBER_OR_PLACE.sub(link, page)
+
+
+_NUMBER_OR_PLACE = re.compile(
+    r'<(?:table|figure) id="(?P<id>[^"]+)"|</(?:table|figure)>'
+    r'|<data value="[^"]*" data-key="(?P<key>[^"]*)">[^<]*</data>'
+)
 
 
 def _row(headings, row):
