@@ -151,7 +151,7 @@ def runtime_by_level(runtimes, table, name, unit):
     figure, axes = _axes(0.8 + 0.34 * len(levels))
     common = {"data": shown, "x": "t", "y": "level", "order": levels, "ax": axes}
     if len(shown) > MANY_RUNS:
-        sns.violinplot(**common, color=SERIES[0], inner=None, cut=0, linewidth=0, gridsize=60)
+        sns.violinplot(**common, color=SERIES[0], inner=None, cut=0, linewidth=0, gridsize=24)
     else:
         # The jitter is decoration, drawn from numpy's global state; the same bytes need a seed.
         state = np.random.get_state()

@@ -18,7 +18,7 @@ from traincost.speedups import HIGH_LEVERAGE, NOT_WORTH
 P_NOTE = "log runtime over configurations, family-wise over both tests of all factors"
 TIER_NOTE = f"high from {percent(HIGH_LEVERAGE, 0)}, not worth touching below {percent(NOT_WORTH)}"
 MAX_ROWS = 60  # on the page; the JSON has all
-MAX_RUN_ROWS = 20  # of the table of runs, which is looked things up in rather than read
+MAX_RUN_ROWS = 20  # of a table with a row per run, to look things up in rather than to read
 MAX_RUNS = 1_000  # that the JSON lists, as rows of that table and as the origin of another's row
 
 
@@ -499,6 +499,7 @@ def excluded(frame, unit):
         len(frame),
         "runs left out",
         origins=_of_one(frame["run_id"]),
+        limit=MAX_RUN_ROWS,
     )
 
 
@@ -511,6 +512,7 @@ def notes(frame):
         frame,
         frame["run_id"].nunique(),
         origins=_of_one(frame["run_id"]),
+        limit=MAX_RUN_ROWS,
     )
 
 
