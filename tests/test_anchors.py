@@ -10,12 +10,12 @@ from traincost import anchors
 
 # What people link to: an anchor that is renamed or dropped here breaks their links.
 PROFILING = [
-    "contents", "top", "runtime-snapshot", "table-levels", "table-levels-across", "table-runs",
+    "contents", "top", "runtime-snapshot", "table-levels", "table-levels-across",
     "what-runtime-depends-on", "figure-effects", "table-effects", "table-interactions", "figure-cells",
     "figure-levels", "time-per-occurrence", "figure-occurrences", "table-occurrences",
     "where-the-time-goes", "figure-composition", "table-sections", "figure-subsections", "what-to-change",
-    "figure-knobs", "table-knobs", "what-it-cost", "table-spent", "how-this-was-made", "table-fields",
-    "table-parameters", "table-versions",
+    "figure-knobs", "table-knobs", "what-it-cost", "table-spent", "how-this-was-made", "table-runs",
+    "table-fields", "table-parameters", "table-versions",
 ]  # fmt: skip
 ESTIMATION = [
     "contents", "top", "overview", "estimates", "figure-estimates", "table-estimates",

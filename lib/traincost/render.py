@@ -139,7 +139,8 @@ def table(block, data_file):
     name = text(block.name)
     return (
         f'<div class="table"><div class="scroll" tabindex="0" role="region" aria-labelledby="caption-{name}">'
-        f'<table id="table-{name}"><caption id="caption-{name}">{sentence(block.caption)}</caption>'
+        f'<table id="table-{name}">'
+        f'<caption id="caption-{name}"><span>{sentence(block.caption)}</span></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{notes}"
         f"<p class=more>{more}{_download(block)}</p></div>"
     )
@@ -151,7 +152,7 @@ def _download(block):
     address, n = markup.data_address(block, MAX_DOWNLOAD)
     if not n:
         return ""
-    said = f" (the first <var>{n:,}</var> rows)" if n < len(block.frame) else ""
+    said = f"<span> (the first <var>{n:,}</var> rows)</span>" if n < len(block.frame) else ""
     return f'<a class="download" download="{name}" href="{text(address)}">Download {name}</a>{said}'
 
 
