@@ -2,6 +2,8 @@
 
 import functools
 import json
+import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,9 @@ from traincost.collection import Collection, read_collection
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data"
 REFERENCE = ROOT.parent / "shared" / "reference"
+ARTEFACTS = Path(os.environ.get("TRAINCOST_ARTEFACTS", ROOT / "ci-artefacts"))
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
 
 def pytest_addoption(parser):
@@ -99,3 +104,14 @@ def published(tmp_path_factory):
         ),
     }
     return functools.cache(lambda name: builds[name](tmp_path_factory.mktemp(name)))
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real Chromium, driven by Playwright."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    assert CHROMIUM, "no Chromium is installed (Debian: apt install chromium)"
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()

@@ -25,6 +25,8 @@ MAX_LABEL = 34  # characters of a level or section on an axis
 MAX_SYSTEMS = 48  # in one figure
 MAX_COLUMNS = 12  # levels across a heatmap
 MAX_ROWS = 24  # levels in one figure; the page says how many there are
+EQUAL_CONTRAST = 0.179  # relative luminance against which black and white contrast alike
+BLACK = "#000001"  # black itself is no attribute in SVG, and would take the colour of the page's text
 MANY_RUNS = 300  # from which a level's runs are drawn as a violin instead of points
 
 
@@ -126,6 +128,7 @@ def level_heatmap(table, unit):
         linecolor=PAGE,
         annot_kws={"fontsize": 8},
     )
+    _readable(axes, table.shape[1])
     for row, column in zip(*np.where(table.isna().to_numpy()), strict=True):
         axes.add_patch(mpl.patches.Rectangle((column, row), 1, 1, fill=False, hatch="////", lw=0, ec=MUTED))
     axes.set_yticklabels([clipped(label, 24) for label in table.index], rotation=0)
@@ -137,6 +140,21 @@ def level_heatmap(table, unit):
     axes.set_ylabel(clipped(table.index.name))
     legend = [("hatch", "no run")] if table.isna().to_numpy().any() else []
     return figure, legend + _cut(n_rows) + _cut(n_columns, MAX_COLUMNS)
+
+
+def _readable(axes, n_columns):
+    """Print each cell's number in black or white, whichever has more contrast: at least 4.5 to 1."""
+    colours = axes.collections[0].get_facecolors()
+    for text in axes.texts:
+        x, y = (int(place) for place in text.get_position())
+        light = _luminance(colours[y * n_columns + x]) > EQUAL_CONTRAST
+        text.set_color(BLACK if light else "#ffffff")
+
+
+def _luminance(colour):
+    """Return the relative luminance of an sRGB colour (WCAG 2.2)."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 @_drawn
