@@ -34,7 +34,7 @@ TEXTS = """
     figures: all("figure").map(f => all("svg.plot text, li, figcaption", f).map(text)),
     headings: all("main h2, main h3").map(h => [text(h), next(h)]),
     // The space at the end of a line of a var or code hangs over.
-    wide: all("main :not(var, code)").filter(e => !e.closest("svg") && e.getBoundingClientRect().right > innerWidth + 1)
+    wide: all("main :not(var, code, svg *)").filter(e => e.getBoundingClientRect().right > innerWidth + 1)
       .map(e => e.outerHTML.slice(0, 200)),
   };
 }
