@@ -61,6 +61,7 @@ class TraincostExporter(TemplateExporter):
             **_page(report["title"]),
             "kind": report["kind"],
             "contents": contents(nb),
+            "site": render.neighbours(),
         }
         resources["outputs"] = {**resources.get("outputs", {}), **_files(report)}
         page, resources = super().from_notebook_node(nb, resources, **kw)

@@ -26,6 +26,8 @@ MARKERS = {
     ">": "M1 .5V11.5L11 6Z",
     "<": "M11 .5V11.5L1 6Z",
 }
+# Around what `traincost site` writes into a page; no text of a run can hold either.
+SITE_START, SITE_END = "<!--site-->", "<!--/site-->"
 MAX_ON_A_LINE = 34  # characters of a text cell that is not broken into lines
 MAX_SHOWN = 300  # characters of a value from a run; the JSON has it whole
 MAX_DOWNLOAD = 6_000  # characters of a table's CSV as a link; the file beside the page has it whole
@@ -102,6 +104,30 @@ def summary(sentences):
     """Write the headline findings in a box of their own."""
     found = "".join(f"<li>{sentence(s)}</li>" for s in sentences)
     return f'<section class="summary" aria-label="Summary"><ul>{found}</ul></section>'
+
+
+def neighbours(links=()):
+    """Write the place for a page's neighbours on its site: empty, until the site is built.
+
+    Parameters
+    ----------
+    links : iterable of (str, str, str)
+        Relation (``up``, ``prev``, ``next``), address, and the text or title shown.
+    """
+    shows = {"up": "Back to <var>{}</var>", "prev": "Previous: <var>{}</var>", "next": "Next: <var>{}</var>"}
+    anchors = "".join(
+        f'<a rel="{how}" href="{text(address)}">{shows[how].format(shown(title))}</a>'
+        for how, address, title in links
+    )
+    nav = f'<nav class="links" aria-label="Other reports">{anchors}</nav>' if anchors else ""
+    return f"{SITE_START}{nav}{SITE_END}"
+
+
+def placed(page, links):
+    """Return a page with its neighbours, in place of those it had; unchanged where it has no place."""
+    before, start, rest = page.partition(SITE_START)
+    _, end, after = rest.partition(SITE_END)
+    return before + neighbours(links) + after if start and end else page
 
 
 def site(entries):
