@@ -25,6 +25,7 @@ MAX_LABEL = 34  # characters of a level or section on an axis
 MAX_SYSTEMS = 48  # in one figure
 MAX_COLUMNS = 12  # levels across a heatmap
 MAX_ROWS = 24  # levels in one figure; the page says how many there are
+LABELLED = 0.05  # of a bar: what is wide enough for its number
 EQUAL_CONTRAST = 0.179  # relative luminance against which black and white contrast alike
 BLACK = "#000001"  # black itself is no attribute in SVG, and would take the colour of the page's text
 MANY_RUNS = 300  # from which a level's runs are drawn as a violin instead of points
@@ -276,7 +277,7 @@ def runtime_composition(composition):
         width = rows[part].to_numpy(dtype=float)
         axes.barh(places, width, left=left, height=0.72, color=colour, edgecolor=PAGE, linewidth=0.8)
         for place, (start, share) in enumerate(zip(left, width, strict=True)):
-            if share >= 0.05:
+            if share >= LABELLED:
                 axes.text(
                     start + share / 2,
                     place,
@@ -293,6 +294,7 @@ def runtime_composition(composition):
     axes.set_xlabel("mean share of runtime")
     legend = [(svg.colour(i), part) for i, part in enumerate(parts)]
     legend.append((svg.colour(None), UNATTRIBUTED))
+    legend.append((None, f"printed to whole per cent, where a part has {percent(LABELLED, 0)} or more"))
     return figure, [*legend, *_cut(len(composition) - 1)]
 
 

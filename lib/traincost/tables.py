@@ -273,7 +273,11 @@ def sections(frame):
     )
     return Table(
         "sections",
-        say("Share of runtime by section. Top-level rows and the unattributed rest add up to all of it."),
+        say(
+            "Share of runtime by section. Top-level rows and the unattributed rest add up to all of "
+            "it{printed}.",
+            printed=_printed_sum(frame.loc[frame["disjoint"], "share"]),
+        ),
         (
             Heading("section", "section"),
             Heading("share", "mean share", percent, "each run counts once; absent counts as zero"),
@@ -288,6 +292,14 @@ def sections(frame):
         int(frame["n_runs"].max()),
         holds=("sections", "unattributed", "cadence"),
     )
+
+
+def _printed_sum(shares):
+    """Say what percentages add up to as they are printed, where rounding keeps them from a hundred."""
+    total = sum(round(10_000 * share) for share in shares) / 10_000
+    if total == 1:
+        return ""
+    return say(", as printed to {x} by rounding", x=Number("sections.printed_sum", total, percent(total)))
 
 
 def _seconds(value):

@@ -1,6 +1,6 @@
 """How the numbers of the findings are named and printed in prose."""
 
-from traincost.columns import count, percent
+from traincost.columns import count, decimals_within, percent
 from traincost.prose import Name, Number, key  # noqa: F401 - the findings take it from here
 
 LEAST_SHARE = 0.00005  # of the runtime: what a sentence about sections still names
@@ -12,6 +12,11 @@ N_NAMED = 3  # levels, sections or factors that a sentence names
 def share(name, value):
     """Return a share of runtime, printed in percent."""
     return Number(name, float(value), percent(value))
+
+
+def share_within(name, value, low, high):
+    """Return a share of runtime, printed in percent with the decimals that its interval carries."""
+    return Number(name, float(value), percent(value, decimals_within(100 * low, 100 * high)))
 
 
 def eta(name, value):
