@@ -1,17 +1,24 @@
 """Collections for the tests, made as a user's would be: directories of run records."""
 
+import functools
 import json
+import os
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from traincost import publish
 from traincost.collection import Collection, read_collection
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data"
 REFERENCE = ROOT.parent / "shared" / "reference"
+ARTEFACTS = Path(os.environ.get("TRAINCOST_ARTEFACTS", ROOT / "ci-artefacts"))
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
 
 def pytest_addoption(parser):
@@ -78,3 +85,33 @@ def grid(**levels):
 def golden():
     """The constructed collection of the golden page."""
     return read_collection(DATA / "continuous-v2")
+
+
+@pytest.fixture(scope="session")
+def published(tmp_path_factory):
+    """Return a function of a page's name to the page, built once in a folder of its own."""
+    parameters = publish.read_parameters
+    builds = {
+        "golden": lambda to: publish.page(
+            DATA / "continuous-v2", to, parameters(DATA / "continuous-v2.params.yaml")
+        ),
+        "demo": lambda to: publish.page(
+            ROOT / "notebooks/runs/demo-sweep", to, parameters(ROOT / "params/demo.yaml")
+        ),
+        "demo-card": lambda to: publish.estimate(ROOT / "notebooks/runs/demo-sweep", to),
+        "milestones": lambda to: publish.estimate(
+            ROOT / "params/milestones.yaml", to, parameters(ROOT / "params/milestones-card.yaml")
+        ),
+    }
+    return functools.cache(lambda name: builds[name](tmp_path_factory.mktemp(name)))
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real Chromium, driven by Playwright."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    assert CHROMIUM, "no Chromium is installed (Debian: apt install chromium)"
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()

@@ -38,7 +38,11 @@ def page_of(folder):
 def test_the_page_is_one_file_without_script_or_request(tmp_path):
     publish.page(small_collection(tmp_path / "runs"), tmp_path / "out")
     page = page_of(tmp_path / "out")
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["profiling.html", "profiling.json"]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "profiling-tables",
+        "profiling.html",
+        "profiling.json",
+    ]
     assert "<script" not in page
     assert not re.search(r'(src|href)="(?!#|data:|profiling\.json)', page)
     assert "default-src 'none'" in page

@@ -65,6 +65,18 @@ def significant(value, digits=4):
     return f"{value:,.{max(0, digits - 1 - magnitude)}f}"
 
 
+def decimals_within(low, high, most=2):
+    """Return how many decimals an interval carries: none finer than the first digit of half its width.
+
+    >>> decimals_within(45.49, 47.57), decimals_within(0.05, 0.09), decimals_within(3, 3)
+    (0, 2, 2)
+    """
+    half = (high - low) / 2
+    if not (math.isfinite(half) and half > 0):
+        return most
+    return max(0, min(most, -math.floor(math.log10(half))))
+
+
 def count(value):
     """Print an integer with thousands separated; a mean of counts keeps one decimal."""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
@@ -152,15 +164,15 @@ class TimeUnit:
     symbol: str
     seconds: float
 
-    def number(self, seconds):
-        """Print the number alone, with two decimals."""
-        return f"{seconds / self.seconds:,.2f}"
+    def number(self, seconds, decimals=2):
+        """Print the number alone, with two decimals or as many as asked for."""
+        return f"{seconds / self.seconds:,.{decimals}f}"
 
-    def text(self, seconds):
+    def text(self, seconds, decimals=2):
         """Print number and unit; a missing duration is a dash."""
         if seconds is None or seconds != seconds:
             return "–"
-        return f"{self.number(seconds)} {self.symbol}"
+        return f"{self.number(seconds, decimals)} {self.symbol}"
 
 
 HOURS, MINUTES, SECONDS = TimeUnit("h", 3600.0), TimeUnit("min", 60.0), TimeUnit("s", 1.0)

@@ -1,11 +1,12 @@
 """Frames to the tables of the estimation card (`tables` has those of the profiling page)."""
 
 import numpy as np
+import pandas as pd
 
 from traincost.columns import count, significant
 from traincost.compute import ASSUMED_UTILISATION, NOMINAL_BAND
 from traincost.prose import Name, say
-from traincost.tables import Heading, Table, parameters, two, versions  # noqa: F401 - the card shows them too
+from traincost.tables import Heading, Origin, Table, parameters, two, versions  # noqa: F401 - the card shows them too
 
 
 def _flop(value):
@@ -46,6 +47,8 @@ def estimates(frame):
         frame,
         len(frame),
         "systems that were read",
+        origins=tuple(Origin(1, "the system of the row", (system,)) for system in frame["system"]),
+        holds=("estimates", "systems", "utilisation", "stated"),
     )
 
 
@@ -69,6 +72,7 @@ def rates(frame):
         used,
         int(used["size"].sum()),
         "systems with a hardware burden at a known rate",
+        origins=tuple(Origin(int(n), "systems with a hardware burden at this rate") for n in used["size"]),
     )
 
 
@@ -88,6 +92,8 @@ def sources(where):
         where,
         where["system"].nunique(),
         "figures of the sheet",
+        origins=tuple(Origin(1, "the system of the row", (system,)) for system in where["system"]),
+        holds=("systems.n_left_out",),
     )
 
 
@@ -115,6 +121,10 @@ def trends(frame, name):
         frame,
         int(frame["n"].sum()) if len(frame) else 0,
         "dated systems in the period, low outliers dropped",
+        origins=tuple(
+            Origin(int(n), f"{group} systems of the era from {era}, low outliers dropped")
+            for n, group, era in _columns(frame, "n", "group", "era_start")
+        ),
     )
 
 
@@ -136,11 +146,58 @@ def sensitivity(frame):
         frame,
         int(frame["n"].max()) if len(frame) else 0,
         "dated systems of the largest group",
+        origins=tuple(
+            Origin(int(n), "dated systems of the row's era and group") for (n,) in _columns(frame, "n")
+        ),
     )
 
 
-def contradictions(frame, name, caption):
-    """What `estimates.contradictions` or `estimates.claim_contradictions` returns."""
+def _columns(frame, *names):
+    """Return the rows of some columns; an empty frame may lack them."""
+    return frame[list(names)].itertuples(index=False, name=None) if len(frame) else ()
+
+
+def errors(fits):
+    """What `estimates.fit_errors` returns, as one row per quantity; None where it fits nothing."""
+    if not fits:
+        return None
+    exponents = fits["exponents"]
+    projections = fits["projections"].items() if exponents["established"] else ()
+    rows = [
+        ("exponent", exponents["error_on_compute"], exponents["low"], exponents["high"]),
+        ("exponent, regressed the other way", exponents["compute_on_error"], np.nan, np.nan),
+        *(
+            (f"log10 of the FLOP projected, {form} form", found["log10_flop"], found["low"], found["high"])
+            for form, found in projections
+        ),
+    ]
+    return Table(
+        "errors",
+        say("Error against compute: exponents, and what the target would take."),
+        (
+            Heading("quantity", "quantity"),
+            Heading("value", "value", two),
+            Heading("low", "from", two, "interval of the exponent, prediction interval of a projection"),
+            Heading("high", "to", two),
+        ),
+        pd.DataFrame(rows, columns=["quantity", "value", "low", "high"]),
+        int(exponents["n"]),
+        "systems with an error and an estimate",
+        holds=("error", "projection"),
+    )
+
+
+def own_contradictions(frame):
+    """What `estimates.contradictions` returns."""
+    return _contradictions(frame, "contradictions", "What the systems' own figures contradict.")
+
+
+def claims(frame):
+    """What `estimates.claim_contradictions` returns."""
+    return _contradictions(frame, "claims", "Where printed claims about one thing differ.", "n_claims")
+
+
+def _contradictions(frame, name, caption, counted="n_own"):
     return Table(
         name,
         say(caption),
@@ -157,6 +214,10 @@ def contradictions(frame, name, caption):
         frame,
         len(frame),
         "contradictions",
+        origins=tuple(
+            Origin(1, "the system or claim of the row", (subject,)) for subject in frame["subject"]
+        ),
+        holds=(f"contradictions.{counted}", "contradictions"),
     )
 
 
@@ -174,4 +235,5 @@ def rejected(frame):
         frame,
         len(frame),
         "rows with a problem",
+        holds=("systems.n_rejected",),
     )

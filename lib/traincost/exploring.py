@@ -101,7 +101,7 @@ def runs(chosen):
     """The runs themselves."""
     found = chosen.runs
     counted = findings.chosen(found.runs["runtime_s"], chosen.n_all, len(found.excluded), chosen.unit)
-    return [[counted], tables.runs(found.runs, found.excluded, chosen.unit)]
+    return [[counted], tables.chosen_runs(found.runs, found.excluded, chosen.unit)]
 
 
 def dependence(chosen):
@@ -123,7 +123,7 @@ def levels(chosen):
     return [
         Figure.of("cells", cells, figures.level_heatmap, findings.caption_heatmap, unit),
         Figure.of("levels", each, figures.runtime_by_level, findings.caption_levels, by_level, by.name, unit),
-        tables.levels(by_level, by.name, unit),
+        tables.levels(by_level, by, unit, chosen.collection.runs["run_id"]),
     ]
 
 

@@ -14,7 +14,7 @@ import mistune
 from nbconvert.exporters import TemplateExporter
 from traitlets import default
 
-from traincost import render
+from traincost import markup, render
 from traincost.lab_style import NOTEBOOK_ONLY, TEMPLATES
 from traincost.report import MIME
 from traincost.settings import assigned_names, refuse_unknown
@@ -60,21 +60,30 @@ class TraincostExporter(TemplateExporter):
             **_page(report["title"]),
             "kind": report["kind"],
             "contents": contents(nb),
+            "site": render.neighbours(),
         }
-        data = json.dumps(report, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True) + "\n"
         resources["notebook_only"] = NOTEBOOK_ONLY
-        resources["outputs"] = {
-            **resources.get("outputs", {}),
-            # With a folder in its name: nbconvert's writer cannot make the folder "" of a bare one.
-            f"./{report['kind']}.json": data.encode("utf-8"),
-        }
-        return super().from_notebook_node(nb, resources, **kw)
+        resources["outputs"] = {**resources.get("outputs", {}), **_files(report)}
+        page, resources = super().from_notebook_node(nb, resources, **kw)
+        return render.linked(page, report["anchors"]), resources
 
     def default_filters(self):
         """Add the filters that the page template uses."""
         yield from super().default_filters()
         yield ("markdown_page", markdown)
         yield ("text_html", render.text)
+
+
+def _files(report):
+    """Return what goes beside the page, name to bytes: the report's data, and each table as CSV."""
+    kind = report["kind"]
+    data = json.dumps(report, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True) + "\n"
+    # With a folder in its name: nbconvert's writer cannot make the folder "" of a bare one.
+    files = {f"./{kind}.json": data}
+    for name, table in report["tables"].items():
+        rows = ([row[column] for column in table["columns"]] for row in table["rows"])
+        files[f"./{kind}-tables/{name}.csv"] = markup.rows_as_csv(table["columns"], rows)
+    return {name: content.encode("utf-8", "replace") for name, content in files.items()}
 
 
 def framed(title, body):

@@ -473,6 +473,15 @@ def level_runtimes(runtime_s, field):
     return table.sort_values("mean_s", ascending=False, kind="stable", ignore_index=True)
 
 
+def members(run_ids, field):
+    """Return the ids of the runs of each level: a dict of ``(level,)`` to tuple. Empty for no field."""
+    if field is None:
+        return {}
+    codes, labels = bins(field)
+    ids = pd.Series(run_ids.to_numpy()).groupby(codes).agg(tuple)
+    return {(labels[i],): found for i, found in ids.items()}
+
+
 def cell_runtimes(runtime_s, rows, columns):
     """Return mean runtime in seconds, levels of `rows` by levels of `columns`, NaN where empty.
 

@@ -25,6 +25,9 @@ MAX_LABEL = 34  # characters of a level or section on an axis
 MAX_SYSTEMS = 48  # in one figure
 MAX_COLUMNS = 12  # levels across a heatmap
 MAX_ROWS = 24  # levels in one figure; the page says how many there are
+LABELLED = 0.05  # of a bar: what is wide enough for its number
+EQUAL_CONTRAST = 0.179  # relative luminance against which black and white contrast alike
+BLACK = "#000001"  # black itself is no attribute in SVG, and would take the colour of the page's text
 MANY_RUNS = 300  # from which a level's runs are drawn as a violin instead of points
 
 
@@ -126,6 +129,7 @@ def level_heatmap(table, unit):
         linecolor=PAGE,
         annot_kws={"fontsize": 8},
     )
+    _readable(axes, table.shape[1])
     for row, column in zip(*np.where(table.isna().to_numpy()), strict=True):
         axes.add_patch(mpl.patches.Rectangle((column, row), 1, 1, fill=False, hatch="////", lw=0, ec=MUTED))
     axes.set_yticklabels([clipped(label, 24) for label in table.index], rotation=0)
@@ -137,6 +141,21 @@ def level_heatmap(table, unit):
     axes.set_ylabel(clipped(table.index.name))
     legend = [("hatch", "no run")] if table.isna().to_numpy().any() else []
     return figure, legend + _cut(n_rows) + _cut(n_columns, MAX_COLUMNS)
+
+
+def _readable(axes, n_columns):
+    """Print each cell's number in black or white, whichever has more contrast: at least 4.5 to 1."""
+    colours = axes.collections[0].get_facecolors()
+    for text in axes.texts:
+        x, y = (int(place) for place in text.get_position())
+        light = _luminance(colours[y * n_columns + x]) > EQUAL_CONTRAST
+        text.set_color(BLACK if light else "#ffffff")
+
+
+def _luminance(colour):
+    """Return the relative luminance of an sRGB colour (WCAG 2.2)."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 @_drawn
@@ -151,7 +170,7 @@ def runtime_by_level(runtimes, table, name, unit):
     figure, axes = _axes(0.8 + 0.34 * len(levels))
     common = {"data": shown, "x": "t", "y": "level", "order": levels, "ax": axes}
     if len(shown) > MANY_RUNS:
-        sns.violinplot(**common, color=SERIES[0], inner=None, cut=0, linewidth=0, gridsize=60)
+        sns.violinplot(**common, color=SERIES[0], inner=None, cut=0, linewidth=0, gridsize=24)
     else:
         # The jitter is decoration, drawn from numpy's global state; the same bytes need a seed.
         state = np.random.get_state()
@@ -258,7 +277,7 @@ def runtime_composition(composition):
         width = rows[part].to_numpy(dtype=float)
         axes.barh(places, width, left=left, height=0.72, color=colour, edgecolor=PAGE, linewidth=0.8)
         for place, (start, share) in enumerate(zip(left, width, strict=True)):
-            if share >= 0.05:
+            if share >= LABELLED:
                 axes.text(
                     start + share / 2,
                     place,
@@ -275,6 +294,7 @@ def runtime_composition(composition):
     axes.set_xlabel("mean share of runtime")
     legend = [(svg.colour(i), part) for i, part in enumerate(parts)]
     legend.append((svg.colour(None), UNATTRIBUTED))
+    legend.append((None, f"printed to whole per cent, where a part has {percent(LABELLED, 0)} or more"))
     return figure, [*legend, *_cut(len(composition) - 1)]
 
 

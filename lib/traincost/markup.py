@@ -8,6 +8,7 @@ import csv
 import io
 import math
 import re
+import urllib.parse
 
 from traincost.tables import cell
 
@@ -37,7 +38,7 @@ _LATEX = {
     "·": r"$\cdot$",
 }
 # What a spreadsheet takes for the beginning of a formula.
-_FORMULA = re.compile(r"^[=+\-@\t\r]")
+_FORMULA = re.compile(r"^[=+\-@\t\r\n＝＋－＠]")
 
 
 def latex(table):
@@ -75,12 +76,40 @@ def comma_separated(table):
 
     Text that a spreadsheet would take for a formula starts with an apostrophe.
     """
+    return rows_as_csv(table.frame.columns, table.frame.itertuples(index=False, name=None))
+
+
+def rows_as_csv(columns, rows):
+    """Return rows of values under their columns as `comma_separated` does."""
+    return "".join(map(_line, (columns, *rows)))
+
+
+def _line(values):
     out = io.StringIO()
-    writer = csv.writer(out)  # RFC 4180: rows end with CR LF, and text that holds either is quoted
-    writer.writerow([_spreadsheet(name) for name in table.frame.columns])
-    for row in table.frame.itertuples(index=False, name=None):
-        writer.writerow([_spreadsheet(value) for value in row])
-    return out.getvalue()
+    csv.writer(out).writerow([_spreadsheet(value) for value in values])
+    return out.getvalue()  # RFC 4180: it ends with CR LF, and text that holds either is quoted
+
+
+def data_address(table, limit):
+    """Return a table's CSV as a ``data:`` address, and how many of its rows that holds.
+
+    Rows are whole, and as many of the first as make an address of at most `limit` characters.
+    """
+    rows = table.frame.itertuples(index=False, name=None)
+    address, n = _DATA + _quoted(_line(table.frame.columns)), 0
+    for row in rows:
+        more = _quoted(_line(row))
+        if len(address) + len(more) > limit:
+            break
+        address, n = address + more, n + 1
+    return address, n
+
+
+_DATA = "data:text/csv;charset=utf-8,"
+
+
+def _quoted(text):
+    return urllib.parse.quote(text, safe=",;:@/()!*=+", errors="replace")
 
 
 def _spreadsheet(value):

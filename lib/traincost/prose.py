@@ -5,8 +5,11 @@ came from a run or a parameter. Neither can be mistaken for words, so nothing th
 contains is ever read as HTML, and every number on a page can be traced.
 """
 
+import hashlib
 import string
 from dataclasses import dataclass
+
+MAX_KEY_PART = 120  # characters of a name in a key; a longer one is cut, and told apart by a hash
 
 
 @dataclass(frozen=True)
@@ -90,3 +93,15 @@ def _flat(part):
             flat.extend(_flat(item))
         return flat
     return (part,)
+
+
+def key(*parts):
+    """Return the key of a number: parts joined by dots, dots in a name from a run escaped."""
+    return ".".join(_key_part(str(part)) for part in parts)
+
+
+def _key_part(part):
+    if len(part) > MAX_KEY_PART:
+        digest = hashlib.blake2b(part.encode("utf-8", "replace"), digest_size=8).hexdigest()
+        part = f"{part[:MAX_KEY_PART]}…{digest}"
+    return part.replace("\\", "\\\\").replace(".", "\\.")

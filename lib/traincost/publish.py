@@ -88,13 +88,16 @@ def publish(kind, parameters, output, progress=False):
         refuse_unknown(name, known)
     executed = execute(notebook, parameters, output / f"{kind}.failed.ipynb", progress)
     html, resources = TraincostExporter().from_notebook_node(executed)
-    output.mkdir(parents=True, exist_ok=True)
-    files = {f"{kind}.html": html.encode("utf-8")}
-    files |= {os.path.normpath(name): content for name, content in resources["outputs"].items()}
-    for name, content in files.items():
-        temporary = output / f".{name}.tmp"
+    files = {f"{kind}.html": html.encode("utf-8"), **resources["outputs"]}
+    written = {output / os.path.normpath(name): content for name, content in files.items()}
+    for path, content in written.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.tmp")
         temporary.write_bytes(content)
-        os.replace(temporary, output / name)
+        os.replace(temporary, path)
+    for table in (output / f"{kind}-tables").glob("*.csv"):
+        if table not in written:  # of a table that this report no longer has
+            table.unlink()
     return output / f"{kind}.html"
 
 

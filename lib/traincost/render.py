@@ -6,12 +6,13 @@ Everything that is not our own markup is escaped here, whatever it came from.
 import html
 import json
 import math
+import re
 
 import pandas as pd
 
-from traincost import svg
+from traincost import markup, svg
 from traincost.prose import Name, Number, When
-from traincost.tables import MAX_ROWS, cell
+from traincost.tables import cell
 
 # matplotlib's markers as a legend shows them, in a box of 12.
 MARKERS = {
@@ -25,8 +26,11 @@ MARKERS = {
     ">": "M1 .5V11.5L11 6Z",
     "<": "M11 .5V11.5L1 6Z",
 }
+# Around what `traincost site` writes into a page; no text of a run can hold either.
+SITE_START, SITE_END = "<!--site-->", "<!--/site-->"
 MAX_ON_A_LINE = 34  # characters of a text cell that is not broken into lines
 MAX_SHOWN = 300  # characters of a value from a run; the JSON has it whole
+MAX_DOWNLOAD = 6_000  # characters of a table's CSV as a link; the file beside the page has it whole
 
 
 def text(value):
@@ -85,7 +89,7 @@ def header(title, links, note):
     """Write the page's title, its links (text to address), and a note from the parameters."""
     project, collection, kind = title
     project = f'<span class="project"><code>{shown(project)}</code></span> ' if project else ""
-    parts = [f"<h1>{project}<code>{shown(collection)}</code> {text(kind)}</h1>"]
+    parts = [f'<h1 id="top">{project}<code>{shown(collection)}</code> {text(kind)}</h1>']
     if links:
         anchors = "".join(
             f'<a href="{text(url)}"><var>{shown(name)}</var></a>' for name, url in links.items()
@@ -102,6 +106,30 @@ def summary(sentences):
     return f'<section class="summary" aria-label="Summary"><ul>{found}</ul></section>'
 
 
+def neighbours(links=()):
+    """Write the place for a page's neighbours on its site: empty, until the site is built.
+
+    Parameters
+    ----------
+    links : iterable of (str, str, str)
+        Relation (``up``, ``prev``, ``next``), address, and the text or title shown.
+    """
+    shows = {"up": "Back to <var>{}</var>", "prev": "Previous: <var>{}</var>", "next": "Next: <var>{}</var>"}
+    anchors = "".join(
+        f'<a rel="{how}" href="{text(address)}">{shows[how].format(shown(title))}</a>'
+        for how, address, title in links
+    )
+    nav = f'<nav class="links" aria-label="Other reports">{anchors}</nav>' if anchors else ""
+    return f"{SITE_START}{nav}{SITE_END}"
+
+
+def placed(page, links):
+    """Return a page with its neighbours, in place of those it had; unchanged where it has no place."""
+    before, start, rest = page.partition(SITE_START)
+    _, end, after = rest.partition(SITE_END)
+    return before + neighbours(links) + after if start and end else page
+
+
 def site(entries):
     """Write the list of published pages."""
     listed = "".join(
@@ -110,7 +138,7 @@ def site(entries):
         f"<ul>{''.join(f'<li><var>{shown(said)}</var></li>' for said in entry['summary'])}</ul></li>"
         for entry in entries
     )
-    return f'<h1>Reports</h1><ul class="site">{listed}</ul>'
+    return f'<h1 id="top">Reports</h1><ul class="site">{listed}</ul>'
 
 
 def _latest(day):
@@ -120,18 +148,14 @@ def _latest(day):
 def table(block, data_file):
     """Write a table, with its caption, notes on its columns, and what was cut."""
     rows = list(
-        block.frame[[h.name for h in block.headings]].head(MAX_ROWS).itertuples(index=False, name=None)
+        block.frame[[h.name for h in block.headings]].head(block.limit).itertuples(index=False, name=None)
     )
     head = "".join(
         f'<th scope="col"{"" if h.is_text else " class=number"}>{shown(h.text)}</th>' for h in block.headings
     )
     body = "".join(f"<tr>{_row(block.headings, row)}</tr>" for row in rows)
     cut = len(block.frame) - len(rows)
-    more = (
-        f"<p class=more><var>{cut:,}</var> more rows are in <code>{text(data_file)}</code>.</p>"
-        if cut
-        else ""
-    )
+    more = f"<var>{cut:,}</var> more rows are in <code>{text(data_file)}</code>. " if cut else ""
     notes = "".join(
         f"<dt><var>{shown(h.text)}</var></dt><dd><var>{text(h.note)}</var></dd>"
         for h in block.headings
@@ -141,9 +165,51 @@ def table(block, data_file):
     name = text(block.name)
     return (
         f'<div class="table"><div class="scroll" tabindex="0" role="region" aria-labelledby="caption-{name}">'
-        f'<table id="table-{name}"><caption id="caption-{name}">{sentence(block.caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more if cut else ''}{notes}</div>"
+        f'<table id="table-{name}">'
+        f'<caption id="caption-{name}"><span>{sentence(block.caption)}</span></caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{notes}"
+        f"<p class=more>{more}{_download(block)}</p></div>"
     )
+
+
+def _download(block):
+    """Write a table's CSV as a link that holds it: whole rows, as many as fit, and how many those are."""
+    name = f"{text(block.name)}.csv"
+    address, n = markup.data_address(block, MAX_DOWNLOAD)
+    if not n:
+        return ""
+    said = f"<span> (the first <var>{n:,}</var> rows)</span>" if n < len(block.frame) else ""
+    return f'<a class="download" download="{name}" href="{text(address)}">Download {name}</a>{said}'
+
+
+def linked(page, anchors):
+    """Link each number of a page to the table or figure that holds it, unless it stands there.
+
+    Parameters
+    ----------
+    page : str
+        HTML that this module made.
+    anchors : dict
+        Key of a number to the id that it links to.
+    """
+    inside = ""
+
+    def link(match):
+        nonlocal inside
+        opened, key = match["id"], match["key"]
+        if key is None:
+            inside = opened or ""
+            return match[0]
+        anchor = anchors.get(html.unescape(key), inside)
+        return match[0] if anchor == inside else f'<a href="#{text(anchor)}">{match[0]}</a>'
+
+    return _NUMBER_OR_PLACE.sub(link, page)
+
+
+_NUMBER_OR_PLACE = re.compile(
+    r'<(?:table|figure) id="(?P<id>[^"]+)"|</(?:table|figure)>'
+    r'|<data value="[^"]*" data-key="(?P<key>[^"]*)">[^<]*</data>'
+)
 
 
 def _row(headings, row):

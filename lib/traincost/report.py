@@ -9,13 +9,12 @@ import math
 import platform
 from dataclasses import dataclass
 
-from traincost import lab_style, render
+from traincost import anchors, lab_style, render
 from traincost.prose import Sentence
-from traincost.tables import Table
+from traincost.tables import MAX_RUNS, Table
 
 FORMAT = "traincost/report/1"
 MIME = "application/vnd.traincost.report+json"
-MAX_RUN_IDS = 1_000
 MAX_FIGURE_ROWS = 1_000
 _VERSIONED = ("traincost", "numpy", "pandas", "scipy", "statsmodels", "seaborn", "matplotlib")
 
@@ -86,6 +85,7 @@ class Report:
         self.title = kind
         self.summary = []
         self.numbers, self.tables, self.findings, self.figures = {}, {}, [], {}
+        self.holders, self.captioned = {}, {}
 
     @property
     def data_file(self):
@@ -117,6 +117,7 @@ class Report:
             return self._table(block)
         if isinstance(block, Figure):
             self._count(block.caption)
+            self._holds(f"figure-{block.name}", (block.name,), block.caption)
             self.figures[block.name] = _figure_data(block)
             return render.figure(block.name, block.drawing, block.caption)
         sentences = block.sentences if isinstance(block, Items) else block
@@ -133,6 +134,7 @@ class Report:
         if not len(block.frame):
             return ""
         self._count(block.caption)
+        self._holds(f"table-{block.name}", block.holds or (block.name,), block.caption)
         rows = block.frame.to_dict("records")
         self.tables[block.name] = {
             "caption": block.caption.plain(),
@@ -140,8 +142,18 @@ class Report:
             "n_runs": int(block.n_runs),
             "filter": block.filter,
             "rows": render.jsonable(rows),
+            "origins": [_origin(origin) for origin in block.origin_of_rows()],
         }
         return render.table(block, self.data_file)
+
+    def _holds(self, anchor, prefixes, caption):
+        """Note which numbers are read off a table or figure, and which its caption names."""
+        for prefix in prefixes:
+            held = self.holders.get(prefix, "figure-")
+            if held.startswith("figure-"):  # a table has the number itself
+                self.holders[prefix] = anchor
+        for number in caption.numbers():
+            self.captioned.setdefault(number.key, anchor)
 
     def _count(self, sentence):
         for number in sentence.numbers():
@@ -156,7 +168,7 @@ class Report:
         Parameters
         ----------
         collection : Collection, optional
-            Its run ids (up to `MAX_RUN_IDS`) and excluded runs are listed.
+            Its run ids (up to `tables.MAX_RUNS`) and excluded runs are listed.
         **more
             Further entries of the JSON.
         """
@@ -168,6 +180,7 @@ class Report:
             "versions": self.versions,
             "summary": self.summary,
             "numbers": self.numbers,
+            "anchors": anchors.of_numbers(self.numbers, self.holders, self.captioned),
             "findings": self.findings,
             "figures": self.figures,
             "tables": self.tables,
@@ -177,10 +190,16 @@ class Report:
             ids = list(collection.runs["run_id"])
             excluded = collection.excluded[["run_id", "path", "status", "reason", "runtime_s"]]
             data["n_runs"] = len(ids)
-            data["runs"] = ids[:MAX_RUN_IDS]
+            data["runs"] = ids[:MAX_RUNS]
             data["latest"] = max(filter(None, collection.runs["started_at"]), default="")
             data["excluded"] = render.jsonable(excluded.to_dict("records"))
         return _Data(data)
+
+
+def _origin(origin):
+    """Return what a row is of, as the JSON has it; ids of runs are cut after the first `MAX_RUNS`."""
+    runs = None if origin.runs is None else [str(run) for run in origin.runs[:MAX_RUNS]]
+    return {"n_runs": int(origin.n_runs), "filter": origin.filter, "runs": runs}
 
 
 def _figure_data(block):

@@ -61,6 +61,15 @@ def cost_table(collection, split="cost", by=None, latest=True):
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=names)
 
 
+def cost_members(collection, by=None, latest=True):
+    """Return the ids of the runs of each row of `cost_table`: a dict of the row's keys to tuple."""
+    keys, runs = _row_keys(collection.runs, by, latest)
+    if not len(runs):
+        return {}
+    ids = runs.groupby(keys, sort=False, dropna=False)["run_id"].agg(tuple)
+    return {at if isinstance(at, tuple) else (at,): found for at, found in ids.items()}
+
+
 def _split_columns(runs, split):
     """Return the columns of a split, with the names that the table gives them."""
     if split == "cost":
@@ -216,6 +225,18 @@ def spent(collection, by=None, devices=1, price_per_hour=None, power_w=None):
     if power_w is not None:
         table["energy_kwh"] = table["device_hours"] * power_w / 1000
     return table
+
+
+def spent_members(collection, by):
+    """Return the ids of the runs, those left out included, of each level of `by`: a dict as `spent`."""
+    column = fields.PREFIX + by
+    if column not in collection.runs:
+        return {}
+    parts = [part for part in (collection.runs, collection.excluded) if column in part and len(part)]
+    both = pd.concat([part[["run_id", column]] for part in parts], ignore_index=True)
+    codes, labels, _ = fields.levels(both[column])
+    ids = both["run_id"].groupby(codes).agg(tuple)
+    return {(labels[i],): found for i, found in ids.items()}
 
 
 def _spent(level, runs, excluded):

@@ -11,13 +11,15 @@ import numpy as np
 import pandas as pd
 
 from traincost.columns import column, count, percent, probability, significant
-from traincost.fields import PREFIX
-from traincost.prose import Name, Number, Sentence, say
+from traincost.fields import ALL_RUNS, PREFIX, members
+from traincost.prose import Name, Number, Sentence, key, say
 from traincost.speedups import HIGH_LEVERAGE, NOT_WORTH
 
 P_NOTE = "log runtime over configurations, family-wise over both tests of all factors"
 TIER_NOTE = f"high from {percent(HIGH_LEVERAGE, 0)}, not worth touching below {percent(NOT_WORTH)}"
 MAX_ROWS = 60  # on the page; the JSON has all
+MAX_RUN_ROWS = 20  # of a table with a row per run, to look things up in rather than to read
+MAX_RUNS = 1_000  # that the JSON lists, as rows of that table and as the origin of another's row
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +35,18 @@ class Heading:
     def is_text(self):
         """Whether the column is aligned as text."""
         return self.printer is str
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What one row of a table is of: how many runs, which in words, and their ids.
+
+    `runs` is None where it is all completed runs, or where they are not told apart.
+    """
+
+    n_runs: int
+    filter: str
+    runs: tuple | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +66,12 @@ class Table:
         How many runs the numbers are of.
     filter : str
         Which runs those are, in words.
+    origins : tuple of Origin
+        One per row; none where every row is of all these runs.
+    holds : tuple of str
+        What the keys of the numbers begin with that are read off it; its name, if left out.
+    limit : int
+        Rows that the page prints.
     """
 
     name: str
@@ -60,6 +80,28 @@ class Table:
     frame: pd.DataFrame
     n_runs: int
     filter: str = "completed runs"
+    origins: tuple = ()
+    holds: tuple = ()
+    limit: int = MAX_ROWS
+
+    def origin_of_rows(self):
+        """Return an `Origin` per row."""
+        return self.origins or (Origin(self.n_runs, self.filter),) * len(self.frame)
+
+
+def _of_settings(names, rows, members, filter="completed runs"):
+    """Return the origins of rows that are each of the runs with one setting of the fields `names`."""
+    origins = []
+    for row in rows:
+        where = ", ".join(f"{name} = {level}" for name, level in zip(names, row, strict=True))
+        runs = members.get(tuple(row), ())
+        origins.append(Origin(len(runs), f"{filter} where {where}", runs))
+    return tuple(origins)
+
+
+def _of_one(run_ids):
+    """Return the origins of rows that are one run each."""
+    return tuple(Origin(1, "the run of the row", (run_id,)) for run_id in run_ids)
 
 
 def cell(heading, value):
@@ -85,7 +127,7 @@ def setting(value):
     return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
-def runs(completed, excluded, unit):
+def chosen_runs(completed, excluded, unit):
     """The runs themselves, completed or not, with the settings that differ between them."""
     parts = [frame for frame in (completed, excluded) if len(frame)]
     names = dict.fromkeys(name for part in parts for name in part.columns if name.startswith(PREFIX))
@@ -117,10 +159,50 @@ def _setting_printer(column):
     return setting if pd.api.types.is_numeric_dtype(column) else str
 
 
-def levels(frame, name, unit):
-    """Runtime by level of a factor."""
+def runs(frame, by, across, unit):
+    """The runs with their files and settings, the slowest first: where every other table comes from."""
+    shown = [field for field in (by, across) if field is not None and field.name != ALL_RUNS]
+    levels = {f"level.{f.name}": [f.labels[code] for code in f.codes] for f in shown}
+    listed = frame[["run_id", "path", "started_at", "runtime_s"]].assign(**levels)
+    listed = listed.sort_values("runtime_s", ascending=False, kind="stable").head(MAX_RUNS)
     return Table(
-        "levels",
+        "runs",
+        say(
+            "The {n} and the file of each, below the directory of the runs; slowest first.",
+            n=_of_all(len(listed), len(frame)),
+        ),
+        (
+            Heading("run_id", "run"),
+            *(Heading(f"level.{f.name}", f.name) for f in shown),
+            Heading("runtime_s", f"runtime ({unit.symbol})", unit.number),
+            Heading("path", "file"),
+        ),
+        listed,
+        len(frame),
+        origins=_of_one(listed["run_id"]),
+        holds=("runtime",),
+        limit=MAX_RUN_ROWS,
+    )
+
+
+def _of_all(n, of):
+    """Say how many of the runs are listed."""
+    if n == of:
+        return say("completed runs")
+    return say(
+        "slowest {n} of {of} completed runs",
+        n=Number("runs.n_listed", n, count(n)),
+        of=Number("runtime.n", of, count(of)),
+    )
+
+
+def levels(frame, field, unit, run_ids, table="levels"):
+    """What `fields.level_runtimes` returns for a field; None without one."""
+    if field is None:
+        return None
+    name = field.name
+    return Table(
+        table,
         say("Runtime by {f}, in {u}, slowest first.", f=Name(name), u=unit.symbol),
         (
             Heading("level", name),
@@ -132,6 +214,8 @@ def levels(frame, name, unit):
         ),
         frame,
         int(frame["n_runs"].sum()),
+        origins=_of_settings([name], zip(frame["level"], strict=True), members(run_ids, field)),
+        holds=(key("level", name),),
     )
 
 
@@ -163,6 +247,25 @@ def effects(frame):
     )
 
 
+def interactions(frame, n_runs):
+    """What `effects.interactions` returns."""
+    return Table(
+        "interactions",
+        say("Tests of whether the factors' effects add up."),
+        (
+            Heading("scale", "runtime in"),
+            Heading("test", "test"),
+            Heading("statistic", "F", two),
+            Heading("df", "df", count),
+            Heading("df_residual", "residual df", count),
+            Heading("p", "p", probability),
+        ),
+        frame,
+        n_runs,
+        holds=("interaction",),
+    )
+
+
 def _interval(low, high):
     return "–" if np.isnan(low) else f"{low:.2f} to {high:.2f}"
 
@@ -191,6 +294,7 @@ def fields(described):
         ),
         pd.DataFrame(rows, columns=["field", "kind", "n_levels", "level", "reason"]),
         len(described[0].codes) if described else 0,
+        holds=("settings",),
     )
 
 
@@ -206,7 +310,11 @@ def sections(frame):
     )
     return Table(
         "sections",
-        say("Share of runtime by section. Top-level rows and the unattributed rest add up to all of it."),
+        say(
+            "Share of runtime by section. Top-level rows and the unattributed rest add up to all of "
+            "it{printed}.",
+            printed=_printed_sum(frame.loc[frame["disjoint"], "share"]),
+        ),
         (
             Heading("section", "section"),
             Heading("share", "mean share", percent, "each run counts once; absent counts as zero"),
@@ -219,7 +327,16 @@ def sections(frame):
         ),
         printed,
         int(frame["n_runs"].max()),
+        holds=("sections", "unattributed", "cadence"),
     )
+
+
+def _printed_sum(shares):
+    """Say what percentages add up to as they are printed, where rounding keeps them from a hundred."""
+    total = sum(round(10_000 * share) for share in shares) / 10_000
+    if total == 1:
+        return ""
+    return say(", as printed to {x} by rounding", x=Number("sections.printed_sum", total, percent(total)))
 
 
 def _seconds(value):
@@ -242,6 +359,7 @@ def occurrences(timing, name, n_runs):
         ),
         wide.reset_index(),
         n_runs,
+        holds=("occurrence",),
     )
 
 
@@ -272,11 +390,20 @@ def knobs(frame, unit):
         ),
         printed,
         int(frame["n_runs"].max()) if len(frame) else 0,
+        origins=tuple(map(_of_knob, frame["n_known"], frame["n_runs"])),
     )
 
 
-def cost(frame):
-    """What `spending.cost_table` returns: a row per level, mean ± deviation per column."""
+def _of_knob(n_known, n_runs):
+    known = "completed runs" if n_known == n_runs else "completed runs in which the occurrences were counted"
+    return Origin(int(n_known), known)
+
+
+def cost(frame, members=None):
+    """What `spending.cost_table` returns: a row per level, mean ± deviation per column.
+
+    `members`, of `spending.cost_members`, are the runs of each row.
+    """
     keys = list(frame.columns[: list(frame.columns).index("column")])
     names = list(dict.fromkeys(frame["column"]))
     rows = list(dict.fromkeys(frame[keys].itertuples(index=False, name=None)))
@@ -302,6 +429,8 @@ def cost(frame):
         ),
         wide,
         sum(n_runs),
+        origins=_of_settings(keys, rows, members) if members is not None else (),
+        holds=("cost", "process"),
     )
 
 
@@ -332,8 +461,10 @@ def mean_and_deviation(row):
     return f"{mean} ± {row.std:,.{len(mean.partition('.')[2])}f}"
 
 
-def spent(frame, name, unit, currency):
-    """What `spending.spent` returns."""
+def spent(frame, name, unit, currency, members):
+    """What `spending.spent` returns; the runs of each level are `spending.spent_members`."""
+    rows = list(frame["level"])[:-1]
+    n_all = int(frame[["n_runs", "n_excluded"]].iloc[-1].sum())
     headings = [
         Heading("level", name),
         Heading("n_runs", "runs", count),
@@ -351,8 +482,12 @@ def spent(frame, name, unit, currency):
         say("Hours spent, with those of runs left out of the statistics."),
         tuple(headings),
         frame,
-        int(frame["n_runs"].iloc[-1]),
+        n_all,
         "all runs",
+        origins=(
+            *_of_settings([name], zip(rows, strict=True), members, "all runs"),
+            Origin(n_all, "all runs"),
+        ),
     )
 
 
@@ -368,6 +503,7 @@ def front(frame):
         ),
         frame[frame["front"].astype(bool)],
         len(frame),
+        origins=_of_one(frame.loc[frame["front"].astype(bool), "run_id"]),
     )
 
 
@@ -385,6 +521,10 @@ def unfinished(frame, name):
         frame,
         int(frame["n_completed"].sum() + frame["n_unfinished"].sum()),
         "completed and unfinished runs",
+        origins=tuple(
+            Origin(int(n), f"completed and unfinished runs where {name} = {level}")
+            for level, n in zip(frame["level"], frame["n_completed"] + frame["n_unfinished"], strict=True)
+        ),
     )
 
 
@@ -407,6 +547,8 @@ def excluded(frame, unit):
         frame,
         len(frame),
         "runs left out",
+        origins=_of_one(frame["run_id"]),
+        limit=MAX_RUN_ROWS,
     )
 
 
@@ -418,6 +560,8 @@ def notes(frame):
         (Heading("run_id", "run"), Heading("path", "path"), Heading("note", "note")),
         frame,
         frame["run_id"].nunique(),
+        origins=_of_one(frame["run_id"]),
+        limit=MAX_RUN_ROWS,
     )
 
 

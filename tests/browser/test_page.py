@@ -1,45 +1,12 @@
 """The built page in a real Chromium: no message, no request, readable in both themes."""
 
-import os
-import shutil
-from pathlib import Path
-
 import pytest
-from conftest import DATA, ROOT
-
-from traincost import publish
+from conftest import ARTEFACTS
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
 ]
-ARTEFACTS = Path(os.environ.get("TRAINCOST_ARTEFACTS", ROOT / "ci-artefacts"))
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pages")
-    demo = publish.page(
-        ROOT / "notebooks/runs/demo-sweep",
-        folder / "demo",
-        publish.read_parameters(ROOT / "params/demo.yaml"),
-    )
-    golden = publish.page(
-        DATA / "continuous-v2", folder / "golden", publish.read_parameters(DATA / "continuous-v2.params.yaml")
-    )
-    return {"demo": demo, "golden": golden}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api")
-    assert CHROMIUM, "no Chromium is installed (Debian: apt install chromium)"
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(params=["light", "dark"])
@@ -52,13 +19,13 @@ def width(request):
     return request.param
 
 
-@pytest.fixture(params=["demo", "golden"])
+@pytest.fixture(params=["demo", "golden", "demo-card"])
 def name(request):
     return request.param
 
 
 @pytest.fixture
-def opened(browser, pages, name, scheme, width):
+def opened(browser, published, name, scheme, width):
     """The page, opened without network, and what it printed or asked for."""
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
     page = context.new_page()
@@ -66,13 +33,13 @@ def opened(browser, pages, name, scheme, width):
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: said.append(request.url) if not _own(request.url) else None)
-    page.goto(pages[name].as_uri())
+    page.goto(published(name).as_uri())
     yield page, said
     context.close()
 
 
 def _own(url):
-    return url.startswith("data:") or url.endswith("/profiling.html")
+    return url.startswith("data:") or url.endswith(("/profiling.html", "/estimation.html"))
 
 
 def test_no_message_no_request_no_overflow(opened, name, scheme, width):
@@ -83,12 +50,52 @@ def test_no_message_no_request_no_overflow(opened, name, scheme, width):
     page.screenshot(path=ARTEFACTS / f"{name}-{scheme}-{width}.png", full_page=True)
 
 
+@pytest.mark.parametrize("name", ["golden", "milestones"])
+@pytest.mark.parametrize("width", [360, 1440])
+@pytest.mark.parametrize("scheme", ["light"])
 def test_contents_links_land(opened):
     page, _ = opened
-    targets = page.eval_on_selector_all("nav.contents a", "links => links.map(a => a.getAttribute('href'))")
-    assert len(targets) >= 6
-    for target in targets:
-        assert page.query_selector(target) is not None
+    links = page.query_selector_all("nav.contents a")
+    assert len(links) >= 6
+    for link in links:
+        link.click()
+        target = page.query_selector(link.get_attribute("href"))
+        top = target.bounding_box()["y"]
+        bottom = page.evaluate("document.documentElement.scrollHeight - scrollY - innerHeight")
+        assert 0 <= top < 60 or (0 < top < 900 and bottom < 1)  # at the top, or the page ends below it
+
+
+@pytest.mark.parametrize("name", ["golden", "milestones"])
+@pytest.mark.parametrize("width", [1440])
+@pytest.mark.parametrize("scheme", ["light"])
+def test_numbers_lead_to_what_holds_them_and_the_contents_stay_in_view(opened):
+    page, _ = opened
+    links = page.query_selector_all("main a:has(> data)")
+    assert len(links) > 10
+    seen = set()
+    for link in links:
+        anchor = link.get_attribute("href")
+        if anchor not in seen:
+            link.click()
+            box = page.query_selector(anchor).bounding_box()
+            assert box["y"] < 900
+            assert box["y"] + box["height"] > 0
+            nav = page.query_selector("nav.contents").bounding_box()
+            assert 0 <= nav["y"] < 60
+        seen.add(anchor)
+
+
+@pytest.mark.parametrize("name", ["golden"])
+@pytest.mark.parametrize("width", [768])
+@pytest.mark.parametrize("scheme", ["light"])
+def test_a_table_is_downloaded_from_the_page_itself(opened, published):
+    page, said = opened
+    with page.expect_download() as started:
+        page.click('a[download="levels.csv"]')
+    assert started.value.suggested_filename == "levels.csv"
+    beside = published("golden").parent / "profiling-tables/levels.csv"
+    assert started.value.path().read_bytes() == beside.read_bytes()
+    assert said == []
 
 
 def test_figures_are_seen(opened):
@@ -98,11 +105,53 @@ def test_figures_are_seen(opened):
         "all => all.map(s => { const box = s.getBoundingClientRect();"
         " return [box.width, box.height, s.querySelectorAll('text').length]; })",
     )
-    assert len(boxes) >= 6
+    assert boxes
     for box_width, height, texts in boxes:
         assert box_width >= 500  # on a phone, in a box that scrolls
         assert height > 80
         assert texts > 5
+
+
+CONTRAST = """
+() => {
+  const channel = c => (c /= 255, c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  const luminance = c => 0.2126 * channel(c[0]) + 0.7152 * channel(c[1]) + 0.0722 * channel(c[2]);
+  const colour = text => {
+    const c = text.match(/[0-9.]+/g).map(Number);
+    return c.length < 4 ? [...c, 1] : c;
+  };
+  const over = (top, below, opacity) =>
+    [0, 1, 2].map(i => top[i] * top[3] * opacity + below[i] * (1 - top[3] * opacity));
+  const canvas = colour(getComputedStyle(document.body).backgroundColor).slice(0, 3);
+  const found = [];
+  for (const text of document.querySelectorAll("svg.plot text")) {
+    text.scrollIntoView({block: "center", inline: "center"});
+    const box = text.getBoundingClientRect();
+    const at = document.elementsFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+    const shapes = at.filter(e => /^(path|rect|use)$/.test(e.tagName) && text.ownerSVGElement.contains(e));
+    let below = canvas;
+    for (const shape of shapes.reverse()) {
+      const style = getComputedStyle(shape);
+      if (style.fill !== "none") below = over(colour(style.fill), below, style.fillOpacity * style.opacity);
+    }
+    const own = getComputedStyle(text);
+    const top = over(colour(own.fill), below, own.fillOpacity * own.opacity);
+    const [a, b] = [luminance(top), luminance(below)].sort((x, y) => y - x);
+    found.push([(a + 0.05) / (b + 0.05), text.textContent, own.fill, below.map(Math.round).join()]);
+  }
+  return found;
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["demo", "golden", "demo-card", "milestones"])
+@pytest.mark.parametrize("width", [1440])
+def test_the_text_of_figures_keeps_its_contrast(opened):
+    page, _ = opened
+    found = page.evaluate(CONTRAST)
+    assert len(found) > 10
+    assert [text for text in found if text[0] < 4.5] == []
+    assert {text[3] for text in found} > {found[0][3]} or len({text[3] for text in found}) == 1
 
 
 def test_accessibility(opened):

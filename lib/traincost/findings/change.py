@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from traincost.findings.numbers import key, number_of, share
+from traincost.columns import decimals_within
+from traincost.findings.numbers import key, number_of, share_within
 from traincost.prose import Name, Number, join, say
 from traincost.speedups import JOINT
 
@@ -27,7 +28,7 @@ def _knob(row, unit):
         return join([what, say("no section of these runs matches it.")], "")
     if not row.n_known:
         return join([what, say("unknown, since no run counted how often it happens.")], "")
-    base = ("knobs", row.knob)
+    base, within = ("knobs", row.knob), (row.low, row.high)
     partly = row.n_known < row.n_runs
     known = say(
         "Known in {n} of {of} runs only. ",
@@ -43,15 +44,28 @@ def _knob(row, unit):
                 tier=row.tier,
                 known=known if partly else "",
                 which="these" if partly else "all",
-                governed=share(key(*base, "governed_share"), row.governed_share),
-                bound=share(key(*base, "bound"), row.bound),
-                t=Number(key(*base, "saved_s"), row.saved_s, unit.text(row.saved_s)),
-                pooled=share(key(*base, "pooled_bound"), row.pooled_bound),
-                speed=Number(key(*base, "speed_up"), row.speed_up, f"{row.speed_up:.2f} ×"),
+                governed=share_within(key(*base, "governed_share"), row.governed_share, *within),
+                bound=share_within(key(*base, "bound"), row.bound, *within),
+                t=_saved(key(*base, "saved_s"), row, unit),
+                pooled=share_within(key(*base, "pooled_bound"), row.pooled_bound, *within),
+                speed=_speed_up(key(*base, "speed_up"), row),
             ),
         ],
         "",
     )
+
+
+def _saved(name, row, unit):
+    """Return the time saved over the runs together, as far as the resampling range says it."""
+    per_share = row.saved_s / row.bound / unit.seconds if row.bound > 0 else 0.0
+    decimals = decimals_within(per_share * row.low, per_share * row.high)
+    return Number(name, row.saved_s, unit.text(row.saved_s, decimals))
+
+
+def _speed_up(name, row):
+    """Return the speed-up with the decimals that the range of the bound leaves it."""
+    low, high = (1 / (1 - share) if share < 1 else np.inf for share in (row.low, row.high))
+    return Number(name, row.speed_up, f"{row.speed_up:.{max(1, decimals_within(low, high))}f} ×")
 
 
 def joint_bound(bounds):
@@ -70,9 +84,9 @@ def joint_bound(bounds):
             lead="The knobs overlap, so their bounds do not add up: all together"
             if overlap
             else "All together",
-            x=share(key("knobs", JOINT, "bound"), row["bound"]),
-            low=share(key("knobs", JOINT, "low"), row["low"]),
-            high=share(key("knobs", JOINT, "high"), row["high"]),
+            x=share_within(key("knobs", JOINT, "bound"), row["bound"], row["low"], row["high"]),
+            low=share_within(key("knobs", JOINT, "low"), row["low"], row["low"], row["high"]),
+            high=share_within(key("knobs", JOINT, "high"), row["high"], row["low"], row["high"]),
         )
     ]
 
@@ -102,7 +116,7 @@ def caption_knobs(bounds):
     return say(
         "The most each knob can save: {k} leads with {x} (resampling range {low} to {high}).",
         k=Name(top["knob"]),
-        x=share(key("knobs", top["knob"], "bound"), top["bound"]),
-        low=share(key("knobs", top["knob"], "low"), top["low"]),
-        high=share(key("knobs", top["knob"], "high"), top["high"]),
+        x=share_within(key("knobs", top["knob"], "bound"), top["bound"], top["low"], top["high"]),
+        low=share_within(key("knobs", top["knob"], "low"), top["low"], top["low"], top["high"]),
+        high=share_within(key("knobs", top["knob"], "high"), top["high"], top["low"], top["high"]),
     )

@@ -1,9 +1,7 @@
 """How the numbers of the findings are named and printed in prose."""
 
-import hashlib
-
-from traincost.columns import count, percent
-from traincost.prose import Name, Number
+from traincost.columns import count, decimals_within, percent
+from traincost.prose import Name, Number, key  # noqa: F401 - the findings take it from here
 
 LEAST_SHARE = 0.00005  # of the runtime: what a sentence about sections still names
 LARGE_REST = 0.2  # of the runtime: an unattributed part that a reader must be warned of
@@ -11,34 +9,24 @@ N_LISTED = 5  # factors listed where nothing is said of each
 N_NAMED = 3  # levels, sections or factors that a sentence names
 
 
-MAX_KEY_PART = 120  # characters of a name in a key; a longer one is cut, and told apart by a hash
-
-
-def key(*parts):
-    """Return the key of a number: parts joined by dots, dots in a name from a run escaped."""
-    return ".".join(_key_part(str(part)) for part in parts)
-
-
-def _key_part(part):
-    if len(part) > MAX_KEY_PART:
-        digest = hashlib.blake2b(part.encode("utf-8", "replace"), digest_size=8).hexdigest()
-        part = f"{part[:MAX_KEY_PART]}…{digest}"
-    return part.replace("\\", "\\\\").replace(".", "\\.")
-
-
-def share(key, value):
+def share(name, value):
     """Return a share of runtime, printed in percent."""
-    return Number(key, float(value), percent(value))
+    return Number(name, float(value), percent(value))
 
 
-def eta(key, value):
+def share_within(name, value, low, high):
+    """Return a share of runtime, printed in percent with the decimals that its interval carries."""
+    return Number(name, float(value), percent(value, decimals_within(100 * low, 100 * high)))
+
+
+def eta(name, value):
     """Return an effect size or a correlation, printed with two decimals."""
-    return Number(key, float(value), f"{value:.2f}")
+    return Number(name, float(value), f"{value:.2f}")
 
 
-def number_of(key, value):
+def number_of(name, value):
     """Return a count of things."""
-    return Number(key, int(value), count(value))
+    return Number(name, int(value), count(value))
 
 
 def names(texts):

@@ -1,7 +1,7 @@
 """The page in at most five sentences, the most important first."""
 
 from traincost import verdicts
-from traincost.findings.numbers import N_NAMED, key, names, number_of, plural, share
+from traincost.findings.numbers import N_NAMED, key, names, number_of, plural, share, share_within
 from traincost.prose import Name, Number, say
 from traincost.sections import OTHER, UNATTRIBUTED
 
@@ -81,5 +81,5 @@ def _knob(bounds):
         "Most could be saved by {k}{change}: at most {x} of a run, if nothing else changes.",
         k=Name(top["knob"]),
         change=change,
-        x=share(key("knobs", top["knob"], "bound"), top["bound"]),
+        x=share_within(key("knobs", top["knob"], "bound"), top["bound"], top["low"], top["high"]),
     )
