@@ -123,7 +123,7 @@ def levels(chosen):
     return [
         Figure.of("cells", cells, figures.level_heatmap, findings.caption_heatmap, unit),
         Figure.of("levels", each, figures.runtime_by_level, findings.caption_levels, by_level, by.name, unit),
-        tables.levels(by_level, by, unit, chosen.collection.runs["run_id"]),
+        tables.levels(by_level, by, unit, chosen.runs.runs["run_id"]),
     ]
 
 
