@@ -12,7 +12,7 @@ import yaml
 from conftest import ROOT
 
 from traincost.exporter import declared_parameters, declared_types
-from traincost.settings import Estimation, Profiling
+from traincost.settings import Comparison, Estimation, Profiling
 
 LIB = ROOT / "lib" / "traincost"
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -25,13 +25,14 @@ LAYERS = [
     {"verdicts"},
     {"effects", "sections", "spending", "formats"},
     {"cost"},
-    {"speedups", "compute", "trends", "processors"},
-    {"estimates"},
+    {"speedups", "compute", "trends", "processors", "pairing"},
+    {"comparisons", "plans"},
+    {"estimates", "savings"},
     {"collection", "settings", "tables"},
     {"systems", "estimation_tables"},
     {"svg"},
     {"figures", "findings", "render", "markup"},
-    {"report"},
+    {"report", "checks"},
     {"exporter"},
     {"publish", "site"},
     {"__main__", "demo"},
@@ -47,6 +48,11 @@ NUMERIC = {
     "compute",
     "trends",
     "estimates",
+    "pairing",
+    "comparisons",
+    "plans",
+    "savings",
+    "checks",
 }
 # The two lazy doors of the package itself.
 PACKAGE = {"__init__"}
@@ -143,7 +149,9 @@ def test_a_notebook_is_plain_and_stored_without_outputs(path):
         assert not re.search(r"^\s*(def|class) ", cell.source, flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize(("name", "settings"), [("profiling", Profiling), ("estimation", Estimation)])
+@pytest.mark.parametrize(
+    ("name", "settings"), [("profiling", Profiling), ("estimation", Estimation), ("compare", Comparison)]
+)
 def test_a_notebook_declares_its_settings_with_their_types_and_a_comment(name, settings):
     nb = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
     fields = {field.name: field for field in dataclasses.fields(settings)}

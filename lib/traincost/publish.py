@@ -49,10 +49,35 @@ def page(runs_dir, output=None, parameters=None, progress=False):
     BuildFailed
         A cell failed; no page was written.
     """
-    runs_dir = os.path.abspath(os.fspath(runs_dir))
-    name = os.path.basename(os.path.realpath(runs_dir)) or "runs"
+    runs_dir, name = _located(runs_dir)
+    parameters = {**(parameters or {}), "runs_dir": runs_dir}
+    if parameters.get("rerun_baseline"):
+        parameters["rerun_baseline"] = os.path.abspath(parameters["rerun_baseline"])
+    if isinstance(parameters.get("reruns"), dict):
+        parameters["reruns"] = {
+            knob: os.path.abspath(path) if isinstance(path, str) else path
+            for knob, path in parameters["reruns"].items()
+        }
     output = Path(output) if output else Path("reports") / name
-    return publish("profiling", {**(parameters or {}), "runs_dir": runs_dir}, output.absolute(), progress)
+    return publish("profiling", parameters, output.absolute(), progress)
+
+
+def compare(before, after, output=None, parameters=None, progress=False):
+    """Build the page that compares two directories of runs.
+
+    Parameters, result and errors as `page`; ``compare.html`` and ``compare.json``, by default in
+    ``reports/BEFORE-AFTER``.
+    """
+    (before, first), (after, second) = _located(before), _located(after)
+    parameters = {**(parameters or {}), "before": before, "after": after}
+    output = Path(output) if output else Path("reports") / f"{first}-{second}"
+    return publish("compare", parameters, output.absolute(), progress)
+
+
+def _located(directory):
+    """Return the absolute path of a directory of runs, and its name."""
+    path = os.path.abspath(os.fspath(directory))
+    return path, os.path.basename(os.path.realpath(path)) or "runs"
 
 
 def estimate(systems, output=None, parameters=None, progress=False):

@@ -71,6 +71,10 @@ class Profiling(_FromNotebook):
         Section whose count is the number of scheduled evaluations.
     knobs : list of mappings, or None
         As `speedups.Knob` takes them; proposed from the sections if None.
+    reruns : dict
+        Name of one of `knobs` to the directory of runs with this knob turned.
+    rerun_baseline : str
+        Directory of the runs that `reruns` are compared with; these runs if left empty.
     cost_by : list of str, or None
         Fields that make the rows of the cost table; the runs' own tasks, or `rows`, if None.
     score, score_goal : str
@@ -96,6 +100,8 @@ class Profiling(_FromNotebook):
     replicates: list = dataclasses.field(default_factory=lambda: ["seed"])
     cadence_section: str = ""
     knobs: list | None = None
+    reruns: dict = dataclasses.field(default_factory=dict)
+    rerun_baseline: str = ""
     cost_by: list | None = None
     score: str = ""
     score_goal: str = "max"
@@ -117,6 +123,57 @@ class Profiling(_FromNotebook):
                 Knob.of(knob)
             except (TypeError, ValueError) as problem:
                 raise ParameterError(f"`knobs`: {problem}") from None
+        for knob, directory in self.reruns.items():
+            if not isinstance(knob, str) or not isinstance(directory, str):
+                raise ParameterError(f"`reruns` must map a knob to a directory, got {knob!r}: {directory!r}")
+
+    def public(self, name):
+        """Return the parameters for the page, without paths."""
+        reruns = {knob: os.path.basename(directory) for knob, directory in self.reruns.items()}
+        baseline = os.path.basename(self.rerun_baseline)
+        return {**super().public(name), "reruns": reruns, "rerun_baseline": baseline}
+
+
+@dataclass(frozen=True)
+class Comparison(_FromNotebook):
+    """Parameters of ``compare.ipynb``.
+
+    Attributes
+    ----------
+    before, after : str
+        Directories of the runs.
+    format : str
+        Name of the reader, or ``auto``, for both.
+    project, collection, note, links
+        As in `Profiling`.
+    pair_by : list of str, or None
+        Settings by which configurations are told apart; the factors of both collections if None.
+    replicates : list of str
+        Fields that repeat a configuration.
+    renamed : dict
+        Setting to a mapping of its levels before to what they are called after.
+    """
+
+    INPUT: ClassVar[str] = "before"
+
+    before: str
+    after: str
+    format: str = "auto"
+    project: str = ""
+    collection: str = ""
+    note: str = ""
+    links: dict = dataclasses.field(default_factory=dict)
+    pair_by: list | None = None
+    replicates: list = dataclasses.field(default_factory=lambda: ["seed"])
+    renamed: dict = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self):
+        check_types(self)
+
+    def public(self, name):
+        """Return the parameters for the page, without paths."""
+        names = {side: os.path.basename(getattr(self, side)) for side in ("before", "after")}
+        return {**super().public(name), **names}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,11 @@ from traincost.errors import NothingToReport
 from traincost.formats.files import Unreadable, parse_json, read_bytes
 from traincost.report import FORMAT
 
-KINDS = {"profiling": "what it cost and where the time went", "estimation": "how much compute it was"}
+KINDS = {
+    "profiling": "what it cost and where the time went",
+    "estimation": "how much compute it was",
+    "compare": "what a change did to it",
+}
 
 
 def build(folder):

@@ -1,6 +1,7 @@
 """How the numbers of the findings are named and printed in prose."""
 
 import hashlib
+import math
 
 from traincost.columns import count, percent
 from traincost.prose import Name, Number
@@ -39,6 +40,17 @@ def eta(key, value):
 def number_of(key, value):
     """Return a count of things."""
     return Number(key, int(value), count(value))
+
+
+def rounded(value, low, high):
+    """Return three shares in percent, with no more decimals than their interval can carry.
+
+    >>> rounded(0.3142, 0.2811, 0.3437), rounded(0.0123, 0.0119, 0.0127)
+    (('31 %', '28 %', '34 %'), ('1.2 %', '1.2 %', '1.3 %'))
+    """
+    half = 100 * (high - low) / 2
+    decimals = 2 if not half > 0 else min(2, max(0, math.ceil(-math.log10(half))))
+    return tuple(percent(end, decimals).replace("-", "−") for end in (value, low, high))
 
 
 def names(texts):
