@@ -66,7 +66,7 @@ def collection_of(config, runtime_s, sections=()):
     sections = pd.DataFrame(sections, columns=["run", "section", "seconds", "count"])
     sections = sections.astype({"run": int, "section": "str", "seconds": float, "count": float})
     empty = pd.DataFrame()
-    return Collection("made", runs, sections, empty, empty, {})
+    return Collection("made", runs, sections, empty, empty, empty, {})
 
 
 def grid(**levels):

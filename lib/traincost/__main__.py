@@ -130,7 +130,8 @@ def _check(options):
 
     Exit status: 0 within the limit; 3 slower beyond it, by more than chance; 4 too few runs to tell.
     """
-    from traincost import checks, pairing, read_collection
+    from traincost import checks, pairing
+    from traincost.collection import read_collection
     from traincost.publish import read_parameters
     from traincost.settings import Comparison, refuse_unknown
 
@@ -155,7 +156,8 @@ def _check(options):
 
 def _plan(options):
     """Say what a proposed sweep would take, from the runs under RUNS_DIR."""
-    from traincost import plans, read_collection
+    from traincost import plans
+    from traincost.collection import read_collection
     from traincost.publish import read_parameters
 
     proposal = plans.checked(read_parameters(options.proposal) if options.proposal else {})

@@ -103,7 +103,7 @@ def check(before, after, pairing, max_slowdown):
     -------
     Check
     """
-    overall = comparisons.runtime_change(before, after, pairing).iloc[0]
+    overall = comparisons.overall_change(before, after, pairing)
     mean, se, df = overall["log_ratio"], overall["se"], overall["df"]
     half = stats.t.ppf(1 - ALPHA, df) * se if df else np.nan
     beyond = mean - np.log1p(max_slowdown)

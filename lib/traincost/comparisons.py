@@ -8,9 +8,11 @@ one call of it cost, and the rest. Each product's change is split with midpoint 
 + ā·Δb, which adds up without a remainder and does not depend on an order (the Shapley value of
 two factors; Shorrocks 2013, J. Econ. Inequal. 11).
 
-The unit is the configuration: its runs are averaged first. The scatter of the configurations'
-changes is pooled with the scatter of repetitions only where an F-test finds no difference between
-the two (p > `POOL_ABOVE`; Bancroft 1964, Biometrics 20); else it stands alone.
+The unit is the configuration: its runs are averaged first. How much its change scatters is
+estimated from all configurations' changes, together with the scatter of repetitions unless an
+F-test finds the changes to vary more than that (Bancroft 1964, Biometrics 20); then from the
+changes alone. Simulated for twelve configurations of three seeds, a one-sided test at 5 % is wrong
+5 % of the time where configurations change alike, and at most 7.5 % where they do not.
 
 Contract: two collections and their `pairing.Pairing` in, frames out.
 """
@@ -23,6 +25,7 @@ import pandas as pd
 from scipy import stats
 
 from traincost.columns import COST_ORDER
+from traincost.fields import natural
 from traincost.sections import UNATTRIBUTED, cut, timing
 from traincost.verdicts import ALPHA, TOO_FEW
 
@@ -32,7 +35,7 @@ APART = "cannot be told apart"
 SAME = "no change"
 OVERALL = "all configurations"
 LEVEL = 0.95  # of the intervals
-POOL_ABOVE = 0.25  # p of the F-test below which repetitions say nothing of the changes' scatter
+NOT_POOLED = 0.025  # tail of the F-test from which repetitions say too little of the changes' scatter
 EXACT = 1e-12  # log ratios closer than this are equal: rounding
 MIX = "which configurations were run"
 
@@ -52,18 +55,31 @@ def runtime_change(before, after, pairing):
         ``df``; ``change`` = exp(log ratio) - 1, and ``low``, ``high`` of its 95 % interval;
         ``p`` (two-sided t), ``p_family`` (Holm over all rows), ``verdict``.
     """
-    values = [side.runs["runtime_s"].to_numpy(dtype=float) for side in (before, after)]
-    each = evidence(pairing, np.log(values[0]), np.log(values[1]))
-    means = evidence(pairing, *values)
-    each = each.assign(before_s=means["before"], after_s=means["after"])
+    each = _runtime_evidence(before, after, pairing)
     rows = [_row("", OVERALL, each, *_estimates(each)[0])]
     for name, codes, labels in _partitions(pairing, each["configuration"]):
         estimates = _estimates(each, codes)
         rows += [_row(name, label, each[codes == k], *estimates[k]) for k, label in enumerate(labels)]
-    table = _judged(pd.DataFrame(rows), SLOWER, FASTER)
-    for name, column in (("change", "log_ratio"), ("low", "log_low"), ("high", "log_high")):
-        table[name] = np.expm1(table[column])
-    return table
+    return _relative(_judged(pd.DataFrame(rows), SLOWER, FASTER))
+
+
+def overall_change(before, after, pairing):
+    """Return the first row of `runtime_change`, as the only thing that is asked."""
+    each = _runtime_evidence(before, after, pairing)
+    row = pd.DataFrame([_row("", OVERALL, each, *_estimates(each)[0])])
+    return _relative(_judged(row, SLOWER, FASTER)).iloc[0]
+
+
+def _runtime_evidence(before, after, pairing):
+    values = [side.runs["runtime_s"].to_numpy(dtype=float) for side in (before, after)]
+    each = evidence(pairing, np.log(values[0]), np.log(values[1]))
+    means = evidence(pairing, *values)
+    return each.assign(before_s=means["before"], after_s=means["after"])
+
+
+def _relative(table):
+    ends = {"change": "log_ratio", "low": "log_low", "high": "log_high"}
+    return table.assign(**{name: np.expm1(table[column]) for name, column in ends.items()})
 
 
 def _partitions(pairing, configurations):
@@ -73,9 +89,11 @@ def _partitions(pairing, configurations):
     """
     found = {}
     for name in pairing.factors:
-        codes, labels = pd.factorize(pairing.configurations[name].to_numpy()[configurations])
+        levels = pairing.configurations[name].to_numpy()[configurations]
+        labels = sorted(set(levels), key=natural)
         if len(labels) > 1:
-            found.setdefault(codes.tobytes(), (name, codes, labels))
+            codes = np.array([labels.index(level) for level in levels])
+            found.setdefault(pd.factorize(codes)[0].tobytes(), (name, codes, labels))
     return list(found.values())
 
 
@@ -92,9 +110,9 @@ def evidence(pairing, before, after):
     -------
     DataFrame
         A row per configuration: ``configuration``, ``n_pairs``, ``before``, ``after`` (means),
-        ``difference``; ``sum_sq``, ``df`` of repetitions, of the variance s² of one pair's
-        difference; ``weight``, such that Var(difference) = weight · s² where nothing but
-        repetitions scatters.
+        ``difference``; ``sum_sq``, ``df`` of the variance s² of a single pair's difference, from
+        repetitions; ``weight``, such that Var(difference) = weight · s² where nothing but these
+        scatters.
     """
     rows = []
     for configuration, group in pairing.pairs.groupby("configuration", sort=True):
@@ -109,14 +127,15 @@ def evidence(pairing, before, after):
     return pd.DataFrame(rows, columns=names)
 
 
-def _repetitions(sides):
-    means = np.array([(a.mean(), b.mean()) for a, b in sides])
+def _repetitions(pairs):
+    """Return the columns of `evidence` for one configuration's pairs of arrays."""
+    means = np.array([(a.mean(), b.mean()) for a, b in pairs])
     differences = means[:, 1] - means[:, 0]
-    n = len(sides)
-    if n > 1:
+    n = len(pairs)
+    if n > 1:  # what a seed does to both sides is no scatter of the change
         sum_sq, df, weight = ((differences - differences.mean()) ** 2).sum(), n - 1, 1 / n
-    else:  # one pair of means: each side scatters by itself, a difference twice as much
-        a, b = sides[0]
+    else:  # each side scatters by itself, and a difference of two runs by as much as both
+        a, b = pairs[0]
         sum_sq = 2 * (((a - a.mean()) ** 2).sum() + ((b - b.mean()) ** 2).sum())
         df, weight = len(a) + len(b) - 2, (1 / len(a) + 1 / len(b)) / 2
     return n, *means.mean(axis=0), differences.mean(), sum_sq, df, weight
@@ -145,10 +164,7 @@ def _pooled(between, df, each):
     if not df:
         # A single configuration: its repetitions are all there is, and the change is its own.
         return (within, within_df) if len(each) == 1 else (np.nan, 0)
-    if (
-        between / df > within
-        and stats.f.sf(between / df / max(within, EXACT**2), df, within_df) <= POOL_ABOVE
-    ):
+    if within <= EXACT**2 or stats.f.sf(between / df / within, df, within_df) <= NOT_POOLED:
         return between / df, df
     return (between + within * within_df) / (df + within_df), df + within_df
 

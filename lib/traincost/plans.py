@@ -98,8 +98,7 @@ def _fitted(factors, units, matrix, log_runtime):
     df = len(matrix) - np.linalg.matrix_rank(matrix)
     if df < 1:
         raise NothingToReport(
-            f"too few runs to predict from: {len(matrix)} configurations leave nothing over for chance "
-            f"beside the settings that vary"
+            f"too few runs to predict from: nothing is left to estimate chance from, configurations: {len(matrix)}"
         )
     n = np.bincount(units.of_run)
     within = log_runtime - units.mean_log[units.of_run]
@@ -273,9 +272,7 @@ def _cells(model, levels):
     for name in levels:
         if name not in by_name:
             known = ", ".join(by_name) or "none"
-            raise ParameterError(
-                f"`levels` must name settings that the prediction holds, got {name!r}; {known}"
-            )
+            raise ParameterError(f"`levels` must name settings that the model holds ({known}), got {name!r}")
     chosen = []
     for name, field in by_name.items():
         asked = [_level_text(level) for level in levels.get(name, field.labels)]
@@ -404,6 +401,11 @@ def checked(proposal):
         value = filled[name]
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
             raise ParameterError(f"`{name}` must be a whole number above zero, got {value!r}")
+    for knob in filled["knobs"]:
+        try:
+            speedups.Knob.of(knob)
+        except (TypeError, ValueError) as problem:
+            raise ParameterError(f"`knobs`: {problem}") from None
     price = filled["price_per_hour"]
     if price is not None and (isinstance(price, bool) or not isinstance(price, int | float) or not price > 0):
         raise ParameterError(f"`price_per_hour` must be a number above zero, got {price!r}")

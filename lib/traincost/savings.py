@@ -82,8 +82,8 @@ def turned_knobs(collection, settings, read):
     measured : DataFrame
         As `measured_savings` returns it, empty without reruns.
     drift : Series or None
-        Paired change of a separate baseline against `collection`, as `comparisons.runtime_change`
-        has it overall; None where the runs of the page are the baseline.
+        Paired change of a separate baseline against `collection`, as `comparisons.overall_change`
+        gives it; None where the runs of the page are the baseline.
     """
     if not settings.reruns:
         return pd.DataFrame(columns=_COLUMNS), None
@@ -91,7 +91,7 @@ def turned_knobs(collection, settings, read):
     if settings.rerun_baseline:
         baseline = read(settings.rerun_baseline, settings.format)
         paired = pairing.pair(collection, baseline, None, settings.replicates)
-        drift = comparisons.runtime_change(collection, baseline, paired).iloc[0]
+        drift = comparisons.overall_change(collection, baseline, paired)
     reruns = {knob: read(path, settings.format) for knob, path in settings.reruns.items()}
     cadence = settings.cadence_section or None
     return measured_savings(baseline, reruns, settings.knobs, cadence, settings.replicates), drift

@@ -450,7 +450,7 @@ def signed_percent(value):
 
 def signed(value):
     """Print seconds with their sign."""
-    return f"{value:+.3f}".replace("-", "−") if value else "0"
+    return f"{'−' if value < 0 else '+'}{significant(abs(value), 3)}" if value else "0"
 
 
 def parts(frame, n_runs):

@@ -8,6 +8,7 @@ from traincost.findings.numbers import N_LISTED, N_NAMED, key, names, number_of,
 from traincost.prose import Name, Number, join, say
 from traincost.verdicts import TOO_FEW
 
+TELLING = 0.01  # of the largest part's change: what a sentence still names
 _WAYS = {True: "slower", False: "faster"}
 
 
@@ -157,7 +158,8 @@ def decomposed(decomposition, unit):
     moved = comparisons.largest(d.parts)
     if not len(moved):
         return [*said, say("No part of a run changed.")]
-    return said + [_part(row, unit) for row in moved.head(N_NAMED).itertuples()]
+    telling = moved[moved["total_s"].abs() >= TELLING * moved["total_s"].abs().max()]
+    return said + [_part(row, unit) for row in telling.head(N_NAMED).itertuples()]
 
 
 def _part(row, unit):
@@ -167,17 +169,33 @@ def _part(row, unit):
         return say("{t} come from other configurations having been run, or in other shares.", t=total)
     if np.isnan(row.count_s):
         return say("{p}: {t}.", p=Name(row.part), t=total)
+    times, call = _times(base, row), _cost(base, row)
+    if not row.count_s or not row.call_s:
+        return say("{p}: {t}, since {why}.", p=Name(row.part), t=total, why=call if row.call_s else times)
     return say(
-        "{p}: {t}, of which {n} since it ran {n1} times a run instead of {n0}, and {c} since one call took "
-        "{c1} instead of {c0}.",
+        "{p}: {t}, of which {n} since {times}, and {c} since {call}.",
         p=Name(row.part),
         t=total,
         n=_signed(key(*base, "count_s"), row.count_s, unit),
-        n0=_count(key(*base, "count_before"), row.count_before),
-        n1=_count(key(*base, "count_after"), row.count_after),
+        times=times,
         c=_signed(key(*base, "call_s"), row.call_s, unit),
-        c0=_call(key(*base, "call_before_s"), row.call_before_s),
-        c1=_call(key(*base, "call_after_s"), row.call_after_s),
+        call=call,
+    )
+
+
+def _times(base, row):
+    return say(
+        "it ran {b} times a run instead of {a}",
+        a=_count(key(*base, "count_before"), row.count_before),
+        b=_count(key(*base, "count_after"), row.count_after),
+    )
+
+
+def _cost(base, row):
+    return say(
+        "one call took {b} instead of {a}",
+        a=_call(key(*base, "call_before_s"), row.call_before_s),
+        b=_call(key(*base, "call_after_s"), row.call_after_s),
     )
 
 

@@ -45,8 +45,8 @@ def number_of(key, value):
 def rounded(value, low, high):
     """Return three shares in percent, with no more decimals than their interval can carry.
 
-    >>> rounded(0.3142, 0.2811, 0.3437), rounded(0.0123, 0.0119, 0.0127)
-    (('31 %', '28 %', '34 %'), ('1.2 %', '1.2 %', '1.3 %'))
+    >>> rounded(0.3142, 0.2811, 0.3437), rounded(0.0123, 0.0099, 0.0147)
+    (('31 %', '28 %', '34 %'), ('1.2 %', '1.0 %', '1.5 %'))
     """
     half = 100 * (high - low) / 2
     decimals = 2 if not half > 0 else min(2, max(0, math.ceil(-math.log10(half))))

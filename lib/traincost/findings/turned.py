@@ -4,12 +4,12 @@ from traincost import savings
 from traincost.findings.comparison import change_in_words
 from traincost.findings.numbers import key, number_of, plural, rounded, share
 from traincost.plans import COVERAGE
-from traincost.prose import Name, Number, say
+from traincost.prose import Name, Number, join, say
 from traincost.verdicts import TOO_FEW
 
 
 def turned(measured, drift):
-    """Bound and measured saving, knob by knob, and why they differ.
+    """Bound and measured saving, and why they differ: what was done, then an item for each knob.
 
     Parameters
     ----------
@@ -29,9 +29,8 @@ def turned(measured, drift):
                 c=change_in_words("drift", drift),
             )
         )
-    for row in measured.itertuples():
-        said += [_measured(row), _why(row)]
-    return said
+    lead = join(said)
+    return [lead, *(join([_measured(row), _why(row)]) for row in measured.itertuples())]
 
 
 def _measured(row):
