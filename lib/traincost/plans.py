@@ -31,7 +31,7 @@ from traincost.errors import NothingToReport, ParameterError
 from traincost.verdicts import ALPHA
 
 COVERAGE = 0.90  # of the intervals
-N_DRAWS = 20_000
+N_DRAWS = 10_000
 MAX_CELLS = 10_000  # configurations of a plan
 MAX_LINES = 60  # configurations that are printed; the JSON has all
 FORMAT = "traincost/plan/1"
@@ -98,7 +98,8 @@ def _fitted(factors, units, matrix, log_runtime):
     df = len(matrix) - np.linalg.matrix_rank(matrix)
     if df < 1:
         raise NothingToReport(
-            f"too few runs to predict from: nothing is left to estimate chance from, configurations: {len(matrix)}"
+            f"too few runs to predict from: nothing is left to estimate chance from; "
+            f"configurations: {len(matrix)}"
         )
     n = np.bincount(units.of_run)
     within = log_runtime - units.mean_log[units.of_run]
@@ -137,14 +138,19 @@ def predict(model, rows, seeds=1, rng=None):
         their 90 % prediction intervals, each (cells + 1,).
     """
     rng = np.random.default_rng(0) if rng is None else rng
+    cells = expected(model, rows, seeds)
+    drawn = _simulated(model, rows, seeds, rng)
+    low, high = np.quantile(drawn, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2], axis=0)
+    return np.append(cells, cells.sum()), low, high
+
+
+def expected(model, rows, seeds=1):
+    """Return the expected seconds of each cell, corrected for the logarithm; arguments as `predict`."""
     leverage = np.einsum("ij,jk,ik->i", rows, model.covariance, rows)
     missed = max(0.0, model.variance - model.repeat_variance / model.repeats)
     spread = missed + model.repeat_variance
     log_mean = rows @ model.coefficients + (spread - leverage * model.variance) / 2
-    cells = seeds * np.exp(log_mean)
-    drawn = _simulated(model, rows, seeds, rng)
-    low, high = np.quantile(drawn, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2], axis=0)
-    return np.append(cells, cells.sum()), low, high
+    return seeds * np.exp(log_mean)
 
 
 def _simulated(model, rows, seeds, rng):
