@@ -84,6 +84,15 @@ def test_a_field_that_only_names_the_configuration_does_not_part_the_sides():
     assert len(paired.pairs) == 8
 
 
+def test_a_field_that_others_fix_is_named_as_changed_and_not_paired_by():
+    data = CONFIG["task"].map({"a": "small", "b": "large"})
+    paired = pairing.pair(made(CONFIG, data="v1/" + data), made(CONFIG, data="v2/" + data))
+    assert paired.factors == ("task", "lr")
+    assert len(paired.pairs) == 8
+    (row,) = paired.changed.to_dict("records")
+    assert row == {"setting": "data", "before": "v1/large, v1/small", "after": "v2/large, v2/small"}
+
+
 def test_names_are_all_there_is_to_pair_by_where_nothing_else_varies():
     config = pd.DataFrame({"task": list("abc")})
     assert len(pairing.pair(made(config), made(config)).pairs) == 3

@@ -135,9 +135,7 @@ def test_papermill_builds_the_comparison_too_and_hides_paths(tmp_path):
 def test_the_comparison_says_what_changed_and_lists_what_has_no_pair(tmp_path):
     folder, name = built(tmp_path, "compare")
     text = re.sub(r"<[^>]+>", "", page_of(folder, name))
-    assert (
-        "Changed shared setting, the likely cause: evaluate ((no such setting) before, once after)." in text
-    )
+    assert "Changed setting, the likely cause: evaluate ((no such setting) before, once after)." in text
     assert re.search(r"The paired runs got faster by \d+ % \(\d+ % to \d+ %\)\.", text)
     assert "since it ran 1 times a run instead of 4" in text
     assert "1 run is without a pair" in text

@@ -43,7 +43,8 @@ class Pairing:
         A row per pair: ``configuration``, ``before``, ``after`` (arrays of row numbers of the
         runs on each side, which are averaged).
     changed : DataFrame
-        Shared settings that differ: ``setting``, ``before``, ``after``.
+        Settings that are not paired by and have no level in common, most of them shared by all
+        runs of a side: ``setting``, ``before``, ``after`` (the level, or the first few).
     averaged : tuple of str
         Settings that vary on one side only and are absent from the other; averaged over.
     unpaired : DataFrame
@@ -193,14 +194,14 @@ def _refuse_no_factor(described, joined):
 
 
 def _changed(described, joined, n_first, factors):
-    """Return the settings that are one level on each side, and not the same one."""
+    """Return the settings that are not paired by and have no level in common."""
     rows = []
     for name in {**described[0], **described[1]}:
         if name in factors or _is(described, name, ("replicate", "identifier")):
             continue
         sides = _sides(described, joined, name, n_first)
-        if sides[0] != sides[1] and all(len(levels) == 1 for levels in sides):
-            rows.append((name, *(next(iter(levels)) for levels in sides)))
+        if not sides[0] & sides[1]:
+            rows.append((name, *(_few(sorted(levels, key=fields.natural)) for levels in sides)))
     return pd.DataFrame(rows, columns=["setting", *SIDES])
 
 

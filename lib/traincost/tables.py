@@ -504,7 +504,7 @@ def changed_settings(frame):
     """The shared settings that differ."""
     return Table(
         "changed",
-        say("Settings that all runs of a side share, and the sides do not."),
+        say("Settings that have no level in common before and after."),
         (Heading("setting", "setting"), Heading("before", "before"), Heading("after", "after")),
         frame,
         0,

@@ -15,6 +15,8 @@ pytestmark = [
 ]
 ARTEFACTS = Path(os.environ.get("TRAINCOST_ARTEFACTS", ROOT / "ci-artefacts"))
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+# Headings and figures that each page has at least.
+LEAST = {"demo": (6, 7), "golden": (6, 6), "compare": (5, 2)}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
 
@@ -29,7 +31,8 @@ def pages(tmp_path_factory):
     golden = publish.page(
         DATA / "continuous-v2", folder / "golden", publish.read_parameters(DATA / "continuous-v2.params.yaml")
     )
-    return {"demo": demo, "golden": golden}
+    sides = (ROOT / f"notebooks/runs/demo-sweep-{name}" for name in ("control", "once"))
+    return {"demo": demo, "golden": golden, "compare": publish.compare(*sides, folder / "compare")}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +55,7 @@ def width(request):
     return request.param
 
 
-@pytest.fixture(params=["demo", "golden"])
+@pytest.fixture(params=sorted(LEAST))
 def name(request):
     return request.param
 
@@ -72,7 +75,7 @@ def opened(browser, pages, name, scheme, width):
 
 
 def _own(url):
-    return url.startswith("data:") or url.endswith("/profiling.html")
+    return url.startswith("data:") or url.endswith(("/profiling.html", "/compare.html"))
 
 
 def test_no_message_no_request_no_overflow(opened, name, scheme, width):
@@ -83,22 +86,22 @@ def test_no_message_no_request_no_overflow(opened, name, scheme, width):
     page.screenshot(path=ARTEFACTS / f"{name}-{scheme}-{width}.png", full_page=True)
 
 
-def test_contents_links_land(opened):
+def test_contents_links_land(opened, name):
     page, _ = opened
     targets = page.eval_on_selector_all("nav.contents a", "links => links.map(a => a.getAttribute('href'))")
-    assert len(targets) >= 6
+    assert len(targets) >= LEAST[name][0]
     for target in targets:
         assert page.query_selector(target) is not None
 
 
-def test_figures_are_seen(opened):
+def test_figures_are_seen(opened, name):
     page, _ = opened
     boxes = page.eval_on_selector_all(
         "figure svg.plot",
         "all => all.map(s => { const box = s.getBoundingClientRect();"
         " return [box.width, box.height, s.querySelectorAll('text').length]; })",
     )
-    assert len(boxes) >= 6
+    assert len(boxes) >= LEAST[name][1]
     for box_width, height, texts in boxes:
         assert box_width >= 500  # on a phone, in a box that scrolls
         assert height > 80

@@ -40,7 +40,7 @@ def changed_settings(pairing):
     ]
     if len(rows) > N_LISTED:
         listed.append(say("{n} more", n=number_of("changed.n_more", len(rows) - N_LISTED)))
-    return [say("Changed shared {noun}, the likely cause: {s}.", noun=plural(len(rows), "setting"), s=listed)]
+    return [say("Changed {noun}, the likely cause: {s}.", noun=plural(len(rows), "setting"), s=listed)]
 
 
 def how_paired(pairing, before, after):
