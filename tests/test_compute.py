@@ -30,6 +30,15 @@ def test_multiply_adds_are_doubled_and_never_taken_for_flop():
         compute.network_operations([Stage(1, 1e9, 10, multiply_adds_per_pass=5e8)])
 
 
+def test_counted_operations_are_taken_as_they_are_and_never_beside_a_schedule():
+    stages = [Stage(counted_flop=5e12), Stage(1, 1e9, 10)]
+    assert compute.network_operations(stages) == 5e12 + 1e10
+    with pytest.raises(ValueError, match="counted_flop is given, so leave out epochs, passes_per_epoch"):
+        compute.network_operations([Stage(epochs=1, passes_per_epoch=2, counted_flop=5e12)])
+    with pytest.raises(ValueError, match="`counted_flop` must be a number, got 'many'"):
+        compute.network_operations([Stage(counted_flop="many")])
+
+
 @pytest.mark.parametrize(
     ("stage", "message"),
     [

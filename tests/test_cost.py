@@ -255,6 +255,18 @@ def test_significant_digits_do_not_vanish():
     assert significant(99999.6, 3) == "100,000"
 
 
-@pytest.mark.parametrize(("typical", "symbol"), [(7200, "h"), (7199, "min"), (120, "min"), (119, "s")])
+@pytest.mark.parametrize(
+    ("typical", "symbol"),
+    [
+        (7200, "h"),
+        (7199, "min"),
+        (120, "min"),
+        (119, "s"),
+        (0.1, "s"),
+        (0.09, "ms"),
+        (9e-5, "µs"),
+        (float("nan"), "s"),
+    ],
+)
 def test_the_unit_of_a_page(typical, symbol):
     assert time_unit(typical).symbol == symbol

@@ -306,6 +306,23 @@ def test_runs_with_a_compute_block_are_systems(tmp_path):
     assert reasons["d"] == "is not counted: status is failed"
 
 
+def test_stages_by_schedule_and_stages_counted_are_both_named(tmp_path):
+    stages = [{"epochs": 1, "flops_per_pass": 1e6, "passes_per_epoch": 10}, {"counted_flop": 1e7}]
+    write_run(tmp_path / "a", record("a", compute={"stages": stages}))
+    found, _ = estimated(tmp_path)
+    assert found.loc["a", "operations_flop"] == 2e7
+    assert found.loc["a", "operations_method"] == (
+        "eq. 1, forward and backward as 1; counted while training, forward and backward"
+    )
+
+
+def test_settings_in_the_path_of_a_systems_run_are_checked(tmp_path):
+    write_run(tmp_path / "lr_1", record("a", compute={"stages": [{"counted_flop": 1e7}]}))
+    assert len(read_systems(tmp_path, path_pattern="lr_{lr}").frame) == 1
+    with pytest.raises(ParameterError, match="`path_pattern` must hold fields in braces"):
+        read_systems(tmp_path, path_pattern="lr_")
+
+
 def test_runs_without_compute_blocks_are_refused(tmp_path):
     write_run(tmp_path / "a", record("a"))
     with pytest.raises(NothingToReport, match=r"no run under .* has a compute block; Recorder\.compute"):

@@ -32,7 +32,7 @@ LAYERS = [
     {"systems", "estimation_tables"},
     {"svg"},
     {"figures", "findings", "render", "markup"},
-    {"report", "checks"},
+    {"report", "checks", "inventory"},
     {"exporter"},
     {"publish", "site"},
     {"__main__", "demo"},
@@ -109,7 +109,7 @@ def normalised(name):
 
 
 def requirements(entries):
-    return {normalised(re.split(r"[<>=!~ ]", e)[0]): re.sub(r"^[A-Za-z0-9._-]+", "", e) for e in entries}
+    return {normalised(re.split(r"[\[<>=!~ ]", e)[0]): re.sub(r"^[A-Za-z0-9._-]+", "", e) for e in entries}
 
 
 def test_conda_and_pip_install_the_same():

@@ -3,7 +3,7 @@
 import pytest
 
 from traincost.errors import ParameterError
-from traincost.settings import Profiling, assigned_names, injected_names
+from traincost.settings import Estimation, Profiling, assigned_names, injected_names
 
 
 def test_defaults_need_only_the_directory():
@@ -36,6 +36,18 @@ def test_defaults_need_only_the_directory():
 def test_a_value_that_cannot_be_used_is_named(parameters, message):
     with pytest.raises(ParameterError, match=message.replace("|", r"\|")):
         Profiling(**{"runs_dir": "runs", **parameters})
+
+
+@pytest.mark.parametrize(
+    ("make", "parameters"), [(Profiling, {"runs_dir": "runs"}), (Estimation, {"systems": "runs"})]
+)
+def test_a_path_pattern_is_checked_before_a_run_is_read(make, parameters):
+    assert make(**parameters).path_pattern == ""
+    assert make(**parameters, path_pattern="lr_{lr}").path_pattern == "lr_{lr}"
+    with pytest.raises(ParameterError, match="`path_pattern` must hold fields in braces"):
+        make(**parameters, path_pattern="lr_*")
+    with pytest.raises(ParameterError, match="`path_pattern` must be text, got 1"):
+        make(**parameters, path_pattern=1)
 
 
 @pytest.mark.parametrize(

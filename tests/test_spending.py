@@ -1,5 +1,6 @@
 """Cost tables, score against cost, hours and money."""
 
+import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
@@ -126,6 +127,12 @@ def test_levels_with_many_unfinished_runs_are_flagged(collection):
     assert table.loc["b", "flagged"]
     (sentence,) = findings.many_unfinished(table.reset_index())
     assert "Many runs of b were not completed (1 of 2 there)" in sentence.plain()
+
+
+@pytest.mark.parametrize(("status", "n"), [("killed", 1), ("duplicate", 0)])
+def test_a_killed_run_is_unfinished_and_a_copy_is_not(collection, status, n):
+    changed = dataclasses.replace(collection, excluded=collection.excluded.assign(status=status))
+    assert spending.unfinished(changed, "task")["n_unfinished"].sum() == n * len(collection.excluded)
 
 
 @pytest.mark.parametrize(

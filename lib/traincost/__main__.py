@@ -56,6 +56,13 @@ def _parser():
             help="one parameter; may be repeated",
         )
         command.set_defaults(run=run)
+    formats = commands.add_parser(
+        "formats", help="say what is recognised in a directory, and what is not", description=_formats.__doc__
+    )
+    formats.add_argument("runs_dir", metavar="RUNS_DIR")
+    formats.add_argument("--format", default="auto", metavar="NAME", help="one reader instead of all")
+    formats.add_argument("--path-pattern", default="", metavar="PATTERN", help="settings in paths: lr_{lr}/…")
+    formats.set_defaults(run=_formats)
     audit = commands.add_parser(
         "audit", help="print the contradictions among what systems report", description=_audit.__doc__
     )
@@ -140,7 +147,9 @@ def _check(options):
     for name in parameters:
         refuse_unknown(name, list(Comparison.__dataclass_fields__))
     settings = Comparison(**{**parameters, "before": options.sources[0], "after": options.sources[1]})
-    before, after = (read_collection(path, settings.format) for path in options.sources)
+    before, after = (
+        read_collection(path, settings.format, path_pattern=settings.path_pattern) for path in options.sources
+    )
     paired = pairing.pair(before, after, settings.pair_by, settings.replicates, settings.renamed)
     found = checks.check(before, after, paired, max_slowdown)
     for path, write in (
@@ -172,6 +181,15 @@ def _plan(options):
 def _write(path, text):
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def _formats(options):
+    """Say which runs are recognised under RUNS_DIR, what their fields became, and what is left out."""
+    from traincost import inventory
+
+    for line in inventory.lines(options.runs_dir, options.format, path_pattern=options.path_pattern):
+        print(_printable(line))
+    return 0
 
 
 def _audit(options):

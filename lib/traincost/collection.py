@@ -6,18 +6,19 @@
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 import pandas as pd
 
 from traincost import fields as _fields
 from traincost.errors import NothingToReport, ParameterError
-from traincost.formats import JOBS, LOGS, READERS
-from traincost.formats.files import shortened
+from traincost.formats import JOBS, LOGS, READERS, STORES, table_files
+from traincost.formats import table as _table
+from traincost.formats.files import Unreadable, shortened
 from traincost.formats.flatten import flat
 from traincost.formats.paths import PathPattern
-from traincost.formats.run import UNREADABLE, Run
+from traincost.formats.run import COMPLETED, FAILED, UNFINISHED, UNREADABLE, Run
 
 SCORE_PREFIX = "score."
 NULL = str(None)  # how `flatten.flat` writes a JSON null
@@ -47,10 +48,10 @@ class Collection:
         Every other run: the same identity columns, ``reason``, and ``config.*``.
     notes : DataFrame
         ``path``, ``run_id``, ``note``: what was left out of runs that are otherwise used.
-    parts : DataFrame
-        ``path``, ``format``, ``part_of``: sources that belong to the run at another path.
     compute : dict
         Row number in `runs` to the record's compute block, where there is one.
+    parts : DataFrame
+        ``path``, ``format``, ``part_of``: sources that belong to the run at another path.
     """
 
     name: str
@@ -58,8 +59,8 @@ class Collection:
     sections: pd.DataFrame
     excluded: pd.DataFrame
     notes: pd.DataFrame
-    parts: pd.DataFrame
     compute: dict
+    parts: pd.DataFrame = field(default_factory=lambda: _parts_frame([]))
 
     @property
     def factors(self):
@@ -74,12 +75,13 @@ class Collection:
         return _fields.describe(self.runs, replicates)
 
 
-def read_collection(runs_dir, format="auto", progress=None, path_pattern=""):
-    """Read the runs under a directory.
+def read_collection(runs_dir, format="auto", progress=None, path_pattern="", require_runs=True, table=None):
+    """Read the runs under a directory, or those of a table.
 
     Parameters
     ----------
     runs_dir : str or path
+        A directory, or a file with a row per run.
     format : str
         A reader's name, or ``auto`` for all of them.
     progress : callable, optional
@@ -87,6 +89,10 @@ def read_collection(runs_dir, format="auto", progress=None, path_pattern=""):
     path_pattern : str
         Settings that stand in the paths of the runs (`formats.paths.PathPattern`); these win over
         a setting of that name in the run's own files.
+    require_runs : bool
+        Refuse a directory without a usable run; else its frames are returned, empty.
+    table : formats.table.Table, optional
+        Which column of a table is what.
 
     Returns
     -------
@@ -97,31 +103,58 @@ def read_collection(runs_dir, format="auto", progress=None, path_pattern=""):
     NothingToReport
         The directory is missing, is none, cannot be read, or holds no run that can be used.
     ParameterError
-        `format` is not known, or `path_pattern` cannot be used.
+        `format` is not known, `path_pattern` cannot be used, or `table` names what is not there.
     """
     pattern = PathPattern(path_pattern) if path_pattern else None
-    root = _checked_directory(runs_dir)
-    readers = _readers(format)
-    sources, unopened = _walk(root, readers)
-    runs, parts = _read_sources(root, sources, progress or iter)
-    runs, described = _with_jobs(runs)
+    root = _checked(runs_dir)
+    if os.path.isdir(root):
+        _refuse_columns(table)
+        runs, parts, unopened, titles = _read_directory(root, format, progress)
+    else:
+        runs, parts, unopened, titles = _read_table(root, format, table), [], [], [_table.TITLE]
     if pattern:
         _add_path_fields(runs, pattern)
     usable, rest = _sorted_out(runs)
-    _refuse_nothing(root, usable, rest + unopened, readers)
+    if require_runs:
+        _refuse_nothing(root, usable, rest + unopened, titles)
     frame = _runs_frame(usable)
     return Collection(
-        name=_printable(os.path.basename(os.path.realpath(root))),
+        name=_printable(_name(root)),
         runs=frame,
         sections=_sections_frame(usable),
         excluded=_excluded_frame(rest + unopened),
         notes=_notes_frame(usable),
-        parts=_parts_frame(parts + described),
+        parts=_parts_frame(parts),
         compute={i: run.compute for i, (_, _, run) in enumerate(usable) if run.compute},
     )
 
 
 # -- reading -------------------------------------------------------------------------------
+
+
+def _read_directory(root, format, progress):
+    """Return the runs, the parts of runs, what could not be opened, and what was looked for."""
+    readers = _readers(format)
+    sources, unopened = _walk(root, readers)
+    runs, parts = _read_sources(root, sources, progress or iter)
+    runs, described = _with_jobs(runs)
+    return runs, parts + described, unopened, [READERS[name].TITLE for name in readers]
+
+
+def _read_table(path, format, table):
+    if format not in ("auto", _table.NAME):
+        raise ParameterError(f"`format` must be auto or {_table.NAME} for a table, got {format!r}")
+    try:
+        rows = _table.read_runs(path, table or _table.Table())
+    except Unreadable as problem:
+        raise NothingToReport(f"runs_dir {path!r} {problem}") from None
+    return [(place, _table.NAME, run) for place, run in rows]
+
+
+def _refuse_columns(table):
+    if table is not None and table != _table.Table():
+        names = [f.name for f in fields(table) if getattr(table, f.name) != getattr(_table.Table(), f.name)]
+        raise ParameterError(f"`{names[0]}` is for a table of runs; `runs_dir` is a directory")
 
 
 def _read_sources(root, sources, progress):
@@ -147,12 +180,13 @@ def _read_sources(root, sources, progress):
     for name, paths in waiting.items():
         for path in paths:
             next(bar)
-            owner = claims.owner(path, is_log=name in LOGS)
+            owner = claims.owner(path, name)
             if owner is not None:
-                parts.append((path, name, owner))
+                if _recognised(root, path, READERS[name]):
+                    parts.append((path, name, owner))
                 continue
             found = _read(root, path, READERS[name])
-            claims.add(path, found)
+            claims.add(path, name, found)
             runs += [(path, name, run) for run in found]
     next(bar, None)
     runs.sort(key=lambda entry: _fields.natural(entry[0]))
@@ -165,27 +199,30 @@ class Claims:
     def __init__(self):
         self._directories, self._parts = {}, {}
 
-    def add(self, path, runs):
-        """Note the `runs` that the source at `path` gave; an unreadable one claims nothing."""
+    def add(self, path, reader, runs):
+        """Note the `runs` that a reader found at `path`; an unreadable one claims nothing."""
         directory = os.path.dirname(path)
         for run in runs:
             if run.status != UNREADABLE:
-                self._directories.setdefault(directory, path)
+                if reader not in STORES:
+                    self._directories.setdefault(directory, (path, reader))
                 for part in run.parts:
                     self._parts.setdefault(os.path.normpath(os.path.join(directory, part)), path)
 
-    def owner(self, path, is_log):
-        """Return the path of the run that the source at `path` is a part of, or None.
+    def owner(self, path, reader):
+        """Return the path of the run that the source of `reader` at `path` is a part of, or None.
 
-        A log is a part of the run in its directory or above; the collection's own directory is
-        no run's alone, so that a run in it claims what it names and what lies beside it.
+        A log is a part of the run of another reader in its directory or above; the collection's
+        own directory is no run's alone, so that a run in it claims what it names and what lies
+        beside it.
         """
         directory = os.path.dirname(path)
         for place in (path, *_upwards(directory)):
             if place in self._parts:
                 return self._parts[place]
-            if is_log and place in self._directories and (place or place == directory):
-                return self._directories[place]
+            owner, its_reader = self._directories.get(place, (None, reader))
+            if reader in LOGS and its_reader != reader and (place or place == directory):
+                return owner
         return None
 
 
@@ -207,6 +244,11 @@ def _read(root, path, reader):
         return [Run(_directory_id(root, path), UNREADABLE, reason=reason)]
 
 
+def _recognised(root, path, reader):
+    """Say whether a part is what its name says, where the reader can tell more from its beginning."""
+    return not hasattr(reader, "recognises") or reader.recognises(os.path.join(root, path))
+
+
 def _directory_id(root, path):
     """Return the directory of `path` in the collection, by which runs without a name are told."""
     return os.path.dirname(path) or os.path.basename(os.path.realpath(root))
@@ -221,17 +263,39 @@ def _with_jobs(runs):
     for path, name, run in runs:
         if name in JOBS or run.status == UNREADABLE:
             continue
-        job = next((place for place in _upwards(os.path.dirname(path)) if place in jobs), None)
-        if job is not None:
-            run.config = {**jobs[job][2].config, **run.config}
-            replaced.setdefault(jobs[job][0], path)
+        place = next((place for place in _upwards(os.path.dirname(path)) if place in jobs), None)
+        if place is not None:
+            _describe(run, jobs[place][2])
+            replaced.setdefault(jobs[place][0], path)
+    _refuse_resultless(jobs, replaced)
     kept = [entry for entry in runs if entry[0] not in replaced or entry[1] not in JOBS]
     return kept, [(path, name, replaced[path]) for path, name, _ in jobs.values() if path in replaced]
 
 
+def _describe(run, job):
+    run.config = {**job.config, **run.config}
+    if job.status == UNREADABLE:
+        run.notes.append(f"lacks the settings of its job: the directory of the job {job.reason}")
+
+
+def _refuse_resultless(jobs, replaced):
+    """Refuse a job without a result where another of its name and directory left one.
+
+    The log of a job that was killed ends like that of any other; its missing result tells.
+    """
+    groups = {place: (os.path.dirname(place), run.report) for place, (_, _, run) in jobs.items()}
+    has_result = {place: bool(run.parts) or path in replaced for place, (path, _, run) in jobs.items()}
+    with_results = {groups[place] for place in jobs if has_result[place]}
+    for place, (_, _, run) in jobs.items():
+        if groups[place] in with_results and not has_result[place] and run.status in (COMPLETED, UNFINISHED):
+            run.status = FAILED
+            run.reason = "left no result, as other jobs beside it did: it failed, was killed or is at work"
+
+
 def _add_path_fields(runs, pattern):
-    for path, _, run in runs:
-        found = pattern.fields(os.path.dirname(path))
+    for path, name, run in runs:
+        # What a table says of a run may be the path of its directory.
+        found = pattern.fields(path if name == _table.NAME else os.path.dirname(path))
         run.config.update(flat(found, run.notes))
         if not found:
             run.notes.append("its path does not match `path_pattern`: those settings are not set")
@@ -240,14 +304,25 @@ def _add_path_fields(runs, pattern):
 # -- finding -------------------------------------------------------------------------------
 
 
-def _checked_directory(runs_dir):
+def _name(root):
+    """Return the name of a directory, or of a table without its ending."""
+    name = os.path.basename(os.path.realpath(root))
+    return name if os.path.isdir(root) else os.path.splitext(name)[0]
+
+
+def _checked(runs_dir):
     if not isinstance(runs_dir, str | os.PathLike):
         raise NothingToReport(f"`runs_dir` must be a path, got {runs_dir!r}")
     root = os.fspath(runs_dir)
     if not root or not os.path.exists(root):
         raise NothingToReport(f"runs_dir {root!r} does not exist")
     if not os.path.isdir(root):
-        raise NothingToReport(f"runs_dir {root!r} is a file; it must be the directory of the runs")
+        if os.path.splitext(root)[1].lower() not in table_files.ENDINGS:
+            raise NothingToReport(
+                f"runs_dir {root!r} is a file; it must be the directory of the runs, or a table of them "
+                f"({', '.join(table_files.ENDINGS)})"
+            )
+        return root
     try:
         os.scandir(root).close()
     except OSError as problem:
@@ -288,6 +363,14 @@ def _walk(root, readers):
             folders.clear()
     found.sort(key=lambda source: _fields.natural(source[0]))
     return found, excluded
+
+
+def files_below(runs_dir):
+    """Yield the path of every file below a directory, relative to it."""
+    for directory, folders, names in os.walk(runs_dir):
+        folders.sort(key=_fields.natural)
+        for name in sorted(names, key=_fields.natural):
+            yield os.path.relpath(os.path.join(directory, name), runs_dir)
 
 
 def _entered(directory, folders, seen):
@@ -339,18 +422,19 @@ def _content(run):
     Two runs can take the same time to the digits that were kept; they do not in every section,
     nor start at the same moment as well.
     """
+    if run.fingerprint:
+        return (run.fingerprint, run.runtime_s, run.started_at)
     if not run.sections and not (run.started_at and run.scores):
         return None
     return (run.runtime_s, run.started_at, repr(run.config), repr(run.sections), repr(run.scores))
 
 
-def _refuse_nothing(root, usable, rest, readers):
+def _refuse_nothing(root, usable, rest, titles):
     if usable:
         return
     if not rest:
-        understood = ", ".join(READERS[name].TITLE for name in readers)
         raise NothingToReport(
-            f"runs_dir {root!r} holds no runs that traincost understands; it reads: {understood}"
+            f"runs_dir {root!r} holds no runs that traincost understands; it reads: {', '.join(titles)}"
         )
     path, _, run = rest[0]
     raise NothingToReport(

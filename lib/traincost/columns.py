@@ -115,6 +115,10 @@ _COST = (
     Column("cost_frozen_parameters", "count", "those that it does not", 0),
     Column("cost_concurrency", "count", "models trained at once", 1),
     Column("cost_models", "count", "models trained in the run", 1),
+    Column(
+        "cost_total_flos", "", "FLOP of the training, forward and backward, as its trainer counts them", 0
+    ),
+    Column("cost_train_samples_per_second", "", "examples trained on per second of training time", 0),
 )
 
 COLUMNS = {
@@ -160,10 +164,15 @@ class TimeUnit:
 
 
 HOURS, MINUTES, SECONDS = TimeUnit("h", 3600.0), TimeUnit("min", 60.0), TimeUnit("s", 1.0)
+MILLISECONDS, MICROSECONDS = TimeUnit("ms", 1e-3), TimeUnit("µs", 1e-6)  # of a few profiled steps
 
 
 def time_unit(typical_s):
     """Choose the unit for durations whose typical value is `typical_s` seconds."""
     if typical_s >= 2 * HOURS.seconds:
         return HOURS
-    return MINUTES if typical_s >= 2 * MINUTES.seconds else SECONDS
+    if typical_s >= 2 * MINUTES.seconds:
+        return MINUTES
+    if typical_s >= 100 * MILLISECONDS.seconds or not typical_s > 0:
+        return SECONDS
+    return MILLISECONDS if typical_s >= 100 * MICROSECONDS.seconds else MICROSECONDS

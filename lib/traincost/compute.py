@@ -23,6 +23,7 @@ SUSPICIOUS_UTILISATION = 0.7
 
 NOMINAL = f"nominal ×/÷{NOMINAL_BAND:g}, no coverage claimed"
 WIDENED = f"nominal ×/÷{NOMINAL_BAND:g}, widened to hold both measures"
+_BY_SCHEDULE = ("epochs", "flops_per_pass", "multiply_adds_per_pass", "passes_per_epoch")
 PREDICTION = "95 % prediction interval of the conversion fit"
 
 
@@ -44,6 +45,9 @@ class Stage:
         Instead of `flops_per_pass`, where a paper counts multiply-adds.
     processors, rate_flops_per_s, time_s : float
         For the hardware burden; the rate is the peak of one processor.
+    counted_flop : float
+        Instead of epochs and passes, the operations of the whole stage, forward and backward,
+        where a tool has counted them.
     """
 
     epochs: float | None = None
@@ -55,6 +59,7 @@ class Stage:
     processors: float | None = None
     rate_flops_per_s: float | None = None
     time_s: float | None = None
+    counted_flop: float | None = None
 
     @classmethod
     def of(cls, entry):
@@ -79,6 +84,20 @@ class Stage:
         if self.multiply_adds_per_pass is not None:
             return flops_from_multiply_adds(self.quantity("multiply_adds_per_pass"))
         return self.quantity("flops_per_pass")
+
+    def operations(self):
+        """Return the network operations of the stage: counted, or by eq. 1."""
+        if self.counted_flop is None:
+            return (
+                self.quantity("epochs")
+                * self.flop_per_pass()
+                * self.quantity("passes_per_epoch")
+                * self.quantity("forward_backward")
+            )
+        given = [name for name in _BY_SCHEDULE if getattr(self, name) is not None]
+        if given:
+            raise ValueError(f"stage {self.name!r}: counted_flop is given, so leave out {', '.join(given)}")
+        return self.quantity("counted_flop")
 
     def quantity(self, name):
         """Return a field as a number; ValueError, naming stage and field, where it is none."""
@@ -105,20 +124,15 @@ def _stages(stages):
 def network_operations(stages):
     """Return the network operations, in FLOP (2007.05558 eq. 1).
 
-    Sum over stages of epochs x FLOP per forward pass x passes per epoch x forward_backward.
+    Sum over stages of epochs x FLOP per forward pass x passes per epoch x forward_backward, or
+    of the operations that a tool counted.
 
     Raises
     ------
     ValueError
         No stage, or a field that is missing, negative or not finite, by stage and name.
     """
-    return sum(
-        s.quantity("epochs")
-        * s.flop_per_pass()
-        * s.quantity("passes_per_epoch")
-        * s.quantity("forward_backward")
-        for s in _stages(stages)
-    )
+    return sum(stage.operations() for stage in _stages(stages))
 
 
 def hardware_burden(stages):

@@ -39,7 +39,7 @@ class Units:
         """Group the runs with response `y` by their setting of the `candidates`."""
         of_run = _fields.combined([field.codes for field in candidates], len(y))
         n = np.bincount(of_run)
-        first = np.unique(of_run, return_index=True)[1]
+        first = _fields.first_of_each(of_run)
         mean = np.bincount(of_run, y) / n
         return cls(of_run, first, mean, np.bincount(of_run, np.log(y)) / n)
 

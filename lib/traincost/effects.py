@@ -10,9 +10,11 @@ multiple testing", single step, min-p) from permutations shared by all tests.
 Contract: a collection (its ``runs`` frame) in, a frame out; randomness is seeded.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
 from traincost import fields as _fields
 from traincost.designs import NEGLIGIBLE, Units, beyond, design, f_tail, orthonormal, stack
@@ -73,22 +75,25 @@ def main_effects(
     ValueError
         `response` is not positive, or one of `factors` does not vary.
     """
-    runs = collection.runs
-    y = _response(runs, response)
-    described = _fields.describe(runs, replicates)
+    y = _response(collection.runs, response)
+    described = _fields.describe(collection.runs, replicates)
     chosen = _chosen(described, factors)
     units = Units.of(_fields.factors(described), y)
-    rows = [_shown(field, y, units) for field in chosen]
-    tested = [field for field in chosen if field.is_factor]
-    partial = additive_model(units.at(_fields.held_fields(tested, len(y))), units.mean)
-    verdicts = family_wise(units.at(tested), units.mean_log, n_permutations, seed)
-    table = pd.DataFrame(rows, columns=_SHOWN)
-    table = table.merge(partial, on="factor", how="left").merge(verdicts, on="factor", how="left")
+    tested = units.at([field for field in chosen if field.is_factor])
+    verdicts = family_wise(tested, units.mean_log, n_permutations, seed)
+    table = _sizes(chosen, y, units).merge(verdicts, on="factor", how="left")
     table["verdict"] = table["verdict"].fillna(REPLICATE)
     table["held"] = [held if isinstance(held, tuple) else () for held in table["held"]]
     table["n_permutations"] = table["n_permutations"].fillna(0).astype(int)
     table["clears"] = table["verdict"].isin(CLEARING)
-    return table.sort_values("eta_squared", ascending=False, kind="stable", ignore_index=True)
+    return table
+
+
+def effect_sizes(collection, response="runtime_s", factors=None, replicates=("seed",)):
+    """Effect of each factor on a response, untested: `main_effects` without p-values and verdicts."""
+    y = _response(collection.runs, response)
+    described = _fields.describe(collection.runs, replicates)
+    return _sizes(_chosen(described, factors), y, Units.of(_fields.factors(described), y))
 
 
 def interactions(collection, response="runtime_s", replicates=("seed",)):
@@ -141,13 +146,24 @@ _SHOWN = (
 )
 
 
-def _shown(field, y, units):
-    """Describe one factor's effect, untested."""
-    df, eta = explained(field, y)
+def _sizes(chosen, y, units):
+    """Describe each chosen factor's effect, the largest first."""
+    held = _fields.held_fields([field for field in chosen if field.is_factor], len(y))
+    spread, log_spread = Spread.of(y), Spread.of(units.mean_log)
+    rows = [_shown(field, y, spread, log_spread, units) for field in chosen]
+    table = pd.DataFrame(rows, columns=_SHOWN)
+    partial = additive_model(units.at(held), units.mean).set_index("factor")
+    table = pd.concat([table, partial.reindex(table["factor"]).reset_index(drop=True)], axis=1)
+    return table.sort_values("eta_squared", ascending=False, kind="stable", ignore_index=True)
+
+
+def _shown(field, y, spread, log_spread, units):
+    """Describe one factor's effect."""
+    df, eta = spread.explained(field)
     corrected = bias_corrected(eta, df, len(y))
     log_epsilon = low = high = np.nan
     if field.is_factor:
-        log_df, log_eta = explained(field, units.mean_log, units.first)
+        log_df, log_eta = log_spread.explained(field, units.first)
         n = len(units.mean_log)
         log_epsilon = max(0.0, bias_corrected(log_eta, log_df, n)[0])
         low, high = eta_interval(log_eta, log_df, n - 1 - log_df)
@@ -160,7 +176,7 @@ def _shown(field, y, units):
         df,
         eta,
         *corrected,
-        chance_level(df, y, units.of_run, field.kind == "replicate"),
+        chance_level(df, spread, units.of_run, field.kind == "replicate"),
         log_epsilon,
         low,
         high,
@@ -171,21 +187,40 @@ def _shown(field, y, units):
     )
 
 
-def explained(field, y, at=None):
-    """Return the degrees of freedom of a factor and the share of SS_total it explains."""
-    total = ((y - y.mean()) ** 2).sum()
-    if field.kind == "numeric":
-        basis = orthonormal(design(field, at))
-        df, between = basis.shape[1], ((basis.T @ (y - y.mean())) ** 2).sum()
-    else:
-        codes = field.codes if at is None else field.codes[at]
-        n = np.bincount(codes)
-        sums = np.bincount(codes, y - y.mean())
-        df, between = int((n > 0).sum()) - 1, (sums[n > 0] ** 2 / n[n > 0]).sum()
-    # Of equal values, what the mean leaves over is rounding error.
-    if total <= NEGLIGIBLE * len(y) * y.mean() ** 2:
-        return df, np.nan
-    return df, min(1.0, between / total)
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """A response about its mean: what there is to explain.
+
+    Attributes
+    ----------
+    centred : ndarray of float
+    total : float
+        Its sum of squares; 0 where all there is is rounding error.
+    """
+
+    centred: np.ndarray
+    total: float
+
+    @classmethod
+    def of(cls, y):
+        """Centre the response `y`."""
+        mean = y.mean()
+        centred = y - mean
+        total = centred @ centred
+        # Of equal values, what the mean leaves over is rounding error.
+        return cls(centred, 0.0 if total <= NEGLIGIBLE * len(y) * mean**2 else total)
+
+    def explained(self, field, at=None):
+        """Return the degrees of freedom of a factor and the share of SS_total it explains."""
+        if field.kind == "numeric":
+            basis = orthonormal(design(field, at))
+            df, between = basis.shape[1], ((basis.T @ self.centred) ** 2).sum()
+        else:
+            codes = field.codes if at is None else field.codes[at]
+            n = np.bincount(codes)
+            sums = np.bincount(codes, self.centred)
+            df, between = int((n > 0).sum()) - 1, (sums[n > 0] ** 2 / n[n > 0]).sum()
+        return df, min(1.0, between / self.total) if self.total else np.nan
 
 
 def bias_corrected(eta, df, n):
@@ -201,20 +236,19 @@ def bias_corrected(eta, df, n):
     return eta - df * mean_square, (eta - df * mean_square) / (1 + mean_square)
 
 
-def chance_level(df, y, of_run, replicate=False):
+def chance_level(df, spread, of_run, replicate=False):
     """Return what eta squared of an unrelated factor with `df` is on average.
 
     Without replicates df/(N-1). With them, levels are dealt to the C configurations:
     df/(C-1) times the share of the variance that lies between these. A replicate field is
     dealt to runs within configurations, so to it the rest of the variance applies.
     """
-    n, n_units = len(y), int(of_run.max()) + 1
+    n, n_units = len(of_run), int(of_run.max()) + 1
     if n_units == n:
         return df / (n - 1)
-    total = ((y - y.mean()) ** 2).sum()
-    if total == 0:
+    if not spread.total:
         return np.nan
-    between = (np.bincount(of_run, y - y.mean()) ** 2 / np.bincount(of_run)).sum() / total
+    between = (np.bincount(of_run, spread.centred) ** 2 / np.bincount(of_run)).sum() / spread.total
     if replicate:
         return min(1.0, df / (n - n_units) * (1 - between))
     return df / (n_units - 1) * between if n_units > 1 else np.nan
@@ -235,7 +269,7 @@ def eta_interval(eta, df, residual_df, level=0.95):
 
     def noncentrality(tail):
         def excess(nc):
-            return stats.ncf.cdf(statistic, df, residual_df, nc) - tail
+            return special.ncfdtr(df, residual_df, nc, statistic) - tail
 
         if excess(0.0) <= 0:
             return 0.0
@@ -267,14 +301,16 @@ def additive_model(designs, y):
     """
     centred = y - y.mean()
     whole = orthonormal(stack([x for _, x in designs], len(y)))
-    residual = max(0.0, (centred**2).sum() - ((whole.T @ centred) ** 2).sum())
+    # In the coordinates of the whole model each smaller one is a matter of a few dozen rows.
+    fitted, parts = whole.T @ centred, [whole.T @ x for _, x in designs]
+    residual = max(0.0, (centred**2).sum() - (fitted**2).sum())
     residual_df = len(y) - 1 - whole.shape[1]
     rows = []
     negligible = NEGLIGIBLE * max((centred**2).sum(), len(y) * y.mean() ** 2 if len(y) else 0.0)
-    for i, (field, columns) in enumerate(designs):
-        others = stack([x for j, (_, x) in enumerate(designs) if j != i], len(y))
-        basis = beyond(orthonormal(others), columns)
-        df, sum_sq = basis.shape[1], ((basis.T @ centred) ** 2).sum()
+    for i, (field, _) in enumerate(designs):
+        others = stack([x for j, x in enumerate(parts) if j != i], len(fitted))
+        basis = beyond(orthonormal(others), parts[i])
+        df, sum_sq = basis.shape[1], ((basis.T @ fitted) ** 2).sum()
         rows.append(
             {
                 "factor": field.name,

@@ -56,6 +56,8 @@ class Field:
         This field and those merged into it.
     reason : str
         Why the field is left out, where it is.
+    fixes : tuple of str
+        Factors that this one determines: each of its levels has a single level of theirs.
     fixed_by : str
         Name of a factor that determines this one, or empty.
     entangled_with : tuple of str
@@ -69,6 +71,7 @@ class Field:
     values: np.ndarray | None = None
     names: tuple = ()
     reason: str = ""
+    fixes: tuple = ()
     fixed_by: str = ""
     entangled_with: tuple = ()
 
@@ -132,12 +135,36 @@ def configurations(fields):
 
 
 def combined(codes, n_runs):
-    """Number the distinct combinations of several code arrays, each of length `n_runs`."""
-    number = np.zeros(n_runs, dtype=np.int64)
+    """Number the distinct combinations of several code arrays, each of length `n_runs`.
+
+    In the order of their first appearance.
+    """
+    number, n_possible = np.zeros(n_runs, dtype=np.int64), 1
     for code in codes:
-        # Renumbered at each step, so that the product of level counts cannot overflow.
-        number = pd.factorize(number * (int(code.max()) + 1) + code)[0]
-    return number
+        n_levels = int(code.max()) + 1
+        if n_possible * n_levels >= 2**62:  # renumbered, so that the product cannot overflow
+            number = pd.factorize(number)[0]
+            n_possible = int(number.max()) + 1
+        number = number * n_levels + code
+        n_possible *= n_levels
+    return _renumbered(number, n_possible)
+
+
+def _renumbered(numbers, n_possible):
+    """Number from 0 in the order of first appearance."""
+    if n_possible > len(numbers):
+        return pd.factorize(numbers)[0]
+    first = np.full(n_possible, len(numbers))
+    first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(n_possible, dtype=np.int64)
+    rank[order] = np.arange(n_possible)
+    return rank[numbers]
+
+
+def first_of_each(numbers):
+    """Return where each number first appears, of numbers in the order of first appearance."""
+    return np.flatnonzero(np.diff(np.maximum.accumulate(numbers), prepend=-1))
 
 
 def determines(f, g):
@@ -147,24 +174,18 @@ def determines(f, g):
     return bool((first[f] == g).all())
 
 
-def fixes(f, g):
-    """Say whether factor `f` fixes factor `g`: each level of `f` has a single level of `g`.
-
-    A numeric factor with hardly a repeated value would fix everything, and says nothing.
-    """
-    repeats = f.kind == "levels" or len(f.codes) / f.n_levels >= MIN_RUNS_PER_LEVEL
-    return repeats and f.n_levels > g.n_levels and determines(f.codes, g.codes)
-
-
-def cramers_v(f, g):
+def cramers_v(f, g, n_runs=None):
     """Bias-corrected Cramér's V of two code arrays (Bergsma 2013, J. Korean Stat. Soc. 42).
+
+    `n_runs` says how many runs each pair of codes stands for; one, if left out.
 
     >>> f = np.repeat([0, 1], 20)
     >>> round(cramers_v(f, f), 3)
     1.0
     """
-    n, rows, columns = len(f), int(f.max()) + 1, int(g.max()) + 1
-    table = np.bincount(f * columns + g, minlength=rows * columns).reshape(rows, columns)
+    rows, columns = int(f.max()) + 1, int(g.max()) + 1
+    table = np.bincount(f * columns + g, n_runs, minlength=rows * columns).reshape(rows, columns)
+    n = table.sum()
     expected = np.outer(table.sum(1), table.sum(0)) / n
     # Every level occurs, so no expectation is zero.
     phi = ((table - expected) ** 2 / expected).sum() / n
@@ -273,10 +294,13 @@ def _merge(fields):
     run has a value of its own, only equal ranks are the same factor: two learning rates drawn
     at random differ in every run, and differently.
     """
-    groups = {}
-    for field in fields:
-        if field.is_factor:
-            groups.setdefault(_partition(field), []).append(field)
+    same_size, groups = {}, {}
+    for field in factors(fields):
+        same_size.setdefault(field.n_levels, []).append(field)
+    for alike in same_size.values():
+        for field in alike:
+            key = _partition(field) if len(alike) > 1 else field.n_levels
+            groups.setdefault(key, []).append(field)
     merged = {}
     for group in groups.values():
         enough = len(group[0].codes) / group[0].n_levels >= MIN_RUNS_PER_LEVEL
@@ -304,11 +328,11 @@ def _leave_out_identifiers(fields):
     candidates = factors(fields)
     if len(candidates) < 2:
         return fields
-    n_configurations = int(configurations(candidates).max()) + 1
+    # One level per configuration means that it determines every other factor.
     naming = {
         f.name
         for f in candidates
-        if f.kind == "levels" and f.values is None and f.n_levels == n_configurations
+        if f.kind == "levels" and f.values is None and all(determines(f.codes, g.codes) for g in candidates)
     }
     if len(naming) == len(candidates):
         return fields
@@ -319,28 +343,48 @@ def _leave_out_identifiers(fields):
 def _relate(fields):
     """Note which factors fix which, and which are entangled."""
     candidates = factors(fields)
-    related = {f.name: {"fixed_by": "", "entangled_with": []} for f in candidates}
-    for f in sorted(candidates, key=lambda f: f.n_levels):
-        for g in candidates:
-            if f is not g and fixes(f, g):
-                related[g.name]["fixed_by"] = related[g.name]["fixed_by"] or f.name
+    if not candidates:
+        return fields
+    # What holds for each distinct combination of levels holds for all runs.
+    of_run = configurations(candidates)
+    first, n_runs = first_of_each(of_run), np.bincount(of_run)
+    codes = {f.name: f.codes[first] for f in candidates}
+    shown = {f.name: bins(f)[0][first] for f in candidates}
+    fixes = {f.name: _fixed_by(f, candidates, codes) for f in candidates}
+    entangled = {f.name: [] for f in candidates}
     for i, f in enumerate(candidates):
         for g in candidates[i + 1 :]:
-            if fixes(f, g) or fixes(g, f):
+            if g.name in fixes[f.name] or f.name in fixes[g.name]:
                 continue
-            if cramers_v(bins(f)[0], bins(g)[0]) >= ENTANGLED_V:
-                related[f.name]["entangled_with"].append(g.name)
-                related[g.name]["entangled_with"].append(f.name)
+            if cramers_v(shown[f.name], shown[g.name], n_runs) >= ENTANGLED_V:
+                entangled[f.name].append(g.name)
+                entangled[g.name].append(f.name)
+    by_levels = sorted(candidates, key=lambda f: f.n_levels)
     return [
         replace(
             f,
-            fixed_by=related[f.name]["fixed_by"],
-            entangled_with=tuple(related[f.name]["entangled_with"]),
+            fixes=fixes[f.name],
+            fixed_by=next((g.name for g in by_levels if f.name in fixes[g.name]), ""),
+            entangled_with=tuple(entangled[f.name]),
         )
-        if f.name in related
+        if f.is_factor
         else f
         for f in fields
     ]
+
+
+def _fixed_by(f, candidates, codes):
+    """Return the names of the factors that factor `f` fixes.
+
+    A numeric factor with hardly a repeated value would fix everything, and says nothing.
+    """
+    if f.kind != "levels" and len(f.codes) / f.n_levels < MIN_RUNS_PER_LEVEL:
+        return ()
+    return tuple(
+        g.name
+        for g in candidates
+        if g is not f and f.n_levels > g.n_levels and determines(codes[f.name], codes[g.name])
+    )
 
 
 def held_fields(candidates, n_runs):
@@ -353,7 +397,7 @@ def held_fields(candidates, n_runs):
     for f in sorted(candidates, key=lambda f: -f.n_levels):
         if f.name in out:
             continue
-        fixed = [g for g in candidates if g is not f and fixes(f, g)]
+        fixed = [g for g in candidates if g.name in f.fixes]
         if n_runs / f.n_levels >= MIN_RUNS_PER_LEVEL:
             out.update(g.name for g in fixed)
         elif fixed:

@@ -25,7 +25,7 @@ class BuildFailed(RuntimeError):
 
 
 def page(runs_dir, output=None, parameters=None, progress=False):
-    """Build the profiling page of a directory of runs.
+    """Build the profiling page of a directory or a table of runs.
 
     Parameters
     ----------
@@ -51,8 +51,9 @@ def page(runs_dir, output=None, parameters=None, progress=False):
     """
     runs_dir, name = _located(runs_dir)
     parameters = {**(parameters or {}), "runs_dir": runs_dir}
-    if parameters.get("rerun_baseline"):
-        parameters["rerun_baseline"] = os.path.abspath(parameters["rerun_baseline"])
+    for other in ("sections_table", "rerun_baseline"):
+        if parameters.get(other):
+            parameters[other] = os.path.abspath(parameters[other])
     if isinstance(parameters.get("reruns"), dict):
         parameters["reruns"] = {
             knob: os.path.abspath(path) if isinstance(path, str) else path
@@ -74,10 +75,10 @@ def compare(before, after, output=None, parameters=None, progress=False):
     return publish("compare", parameters, output.absolute(), progress)
 
 
-def _located(directory):
-    """Return the absolute path of a directory of runs, and its name."""
-    path = os.path.abspath(os.fspath(directory))
-    return path, os.path.basename(os.path.realpath(path)) or "runs"
+def _located(runs_dir):
+    """Return the absolute path of a directory of runs, or a table of them, and its name."""
+    path = os.path.abspath(os.fspath(runs_dir))
+    return path, _name(path) or "runs"
 
 
 def estimate(systems, output=None, parameters=None, progress=False):
@@ -89,11 +90,14 @@ def estimate(systems, output=None, parameters=None, progress=False):
     parameters = {**(parameters or {}), "systems": systems}
     if parameters.get("claims"):
         parameters["claims"] = os.path.abspath(parameters["claims"])
-    name = os.path.basename(os.path.realpath(systems))
-    if not os.path.isdir(systems):
-        name = os.path.splitext(name)[0]
-    output = Path(output) if output else Path("reports") / name
+    output = Path(output) if output else Path("reports") / _name(systems)
     return publish("estimation", parameters, output.absolute(), progress)
+
+
+def _name(path):
+    """Return the name of a directory, or of a file without its ending."""
+    name = os.path.basename(os.path.realpath(path))
+    return name if os.path.isdir(path) else os.path.splitext(name)[0]
 
 
 def publish(kind, parameters, output, progress=False):

@@ -75,7 +75,7 @@ def turned_knobs(collection, settings, read):
         The runs of the page.
     settings : settings.Profiling
     read : callable
-        Directory and format to a collection.
+        `collection.read_collection`: this module reads no file itself.
 
     Returns
     -------
@@ -88,11 +88,12 @@ def turned_knobs(collection, settings, read):
     if not settings.reruns:
         return pd.DataFrame(columns=_COLUMNS), None
     baseline, drift = collection, None
+    options = {"format": settings.format, "path_pattern": settings.path_pattern}
     if settings.rerun_baseline:
-        baseline = read(settings.rerun_baseline, settings.format)
+        baseline = read(settings.rerun_baseline, **options)
         paired = pairing.pair(collection, baseline, None, settings.replicates)
         drift = comparisons.overall_change(collection, baseline, paired)
-    reruns = {knob: read(path, settings.format) for knob, path in settings.reruns.items()}
+    reruns = {knob: read(path, **options) for knob, path in settings.reruns.items()}
     cadence = settings.cadence_section or None
     return measured_savings(baseline, reruns, settings.knobs, cadence, settings.replicates), drift
 

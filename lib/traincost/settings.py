@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from traincost.errors import ParameterError
+from traincost.formats.paths import PathPattern
+from traincost.formats.table import Table
 from traincost.speedups import Knob
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -54,9 +56,11 @@ class Profiling(_FromNotebook):
     Attributes
     ----------
     runs_dir : str
-        Directory of the runs.
+        Directory of the runs, or a table of them.
     format : str
         Name of the reader, or ``auto``.
+    path_pattern : str
+        Settings that stand in the runs' paths, like ``lr_{lr}/seed_{seed}`` (`formats.paths`).
     project, collection, note : str
         Shown in the title; the collection is named after its directory if left empty.
     links : dict
@@ -84,12 +88,15 @@ class Profiling(_FromNotebook):
     price_per_hour, power_w : float, or None
         Of one device, in `currency` and watts.
     currency : str
+    runtime_column, … sections_unit
+        Which column of a table of runs is what: `formats.table.Table`.
     """
 
     INPUT: ClassVar[str] = "runs_dir"
 
     runs_dir: str
     format: str = "auto"
+    path_pattern: str = ""
     project: str = ""
     collection: str = ""
     note: str = ""
@@ -109,9 +116,22 @@ class Profiling(_FromNotebook):
     price_per_hour: float | None = None
     currency: str = "USD"
     power_w: float | None = None
+    runtime_column: list | str | None = None
+    runtime_unit: str = "s"
+    factor_columns: list | None = None
+    cost_columns: dict = dataclasses.field(default_factory=dict)
+    score_columns: list | None = None
+    run_column: str = ""
+    status_column: str = ""
+    path_column: str = ""
+    sections_table: str = ""
+    sections_columns: dict = dataclasses.field(default_factory=dict)
+    sections_unit: str = "s"
 
     def __post_init__(self):
         check_types(self)
+        check_path_pattern(self.path_pattern)
+        _ = self.table  # which refuses what it cannot use
         if self.score_goal not in ("max", "min"):
             raise ParameterError(f"`score_goal` must be max or min, got {self.score_goal!r}")
         for name in ("devices", "price_per_hour", "power_w"):
@@ -127,11 +147,16 @@ class Profiling(_FromNotebook):
             if not isinstance(knob, str) or not isinstance(directory, str):
                 raise ParameterError(f"`reruns` must map a knob to a directory, got {knob!r}: {directory!r}")
 
+    @property
+    def table(self):
+        """Return which column of a table of runs is what."""
+        return Table(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Table)})
+
     def public(self, name):
         """Return the parameters for the page, without paths."""
+        names = {part: os.path.basename(getattr(self, part)) for part in ("sections_table", "rerun_baseline")}
         reruns = {knob: os.path.basename(directory) for knob, directory in self.reruns.items()}
-        baseline = os.path.basename(self.rerun_baseline)
-        return {**super().public(name), "reruns": reruns, "rerun_baseline": baseline}
+        return {**super().public(name), **names, "reruns": reruns}
 
 
 @dataclass(frozen=True)
@@ -142,8 +167,8 @@ class Comparison(_FromNotebook):
     ----------
     before, after : str
         Directories of the runs.
-    format : str
-        Name of the reader, or ``auto``, for both.
+    format, path_pattern : str
+        As in `Profiling`, for both.
     project, collection, note, links
         As in `Profiling`.
     pair_by : list of str, or None
@@ -159,6 +184,7 @@ class Comparison(_FromNotebook):
     before: str
     after: str
     format: str = "auto"
+    path_pattern: str = ""
     project: str = ""
     collection: str = ""
     note: str = ""
@@ -169,6 +195,7 @@ class Comparison(_FromNotebook):
 
     def __post_init__(self):
         check_types(self)
+        check_path_pattern(self.path_pattern)
 
     def public(self, name):
         """Return the parameters for the page, without paths."""
@@ -186,6 +213,8 @@ class Estimation(_FromNotebook):
         A sheet (YAML) or CSV of systems, or a directory of runs with compute blocks.
     format : str
         Name of the reader of runs, or ``auto``.
+    path_pattern : str
+        As in `Profiling`, of runs.
     project, collection, note, links
         As in `Profiling`.
     claims : str
@@ -204,6 +233,7 @@ class Estimation(_FromNotebook):
 
     systems: str
     format: str = "auto"
+    path_pattern: str = ""
     project: str = ""
     collection: str = ""
     note: str = ""
@@ -217,6 +247,7 @@ class Estimation(_FromNotebook):
 
     def __post_init__(self):
         check_types(self)
+        check_path_pattern(self.path_pattern)
         for name in ("start", "end"):
             try:
                 datetime.date.fromisoformat(getattr(self, name) or "2000-01-01")
@@ -260,6 +291,12 @@ def refuse_unknown(name, known):
     near = difflib.get_close_matches(name, known, 1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     raise ParameterError(f"{name!r} is not a parameter{hint} The parameters are: {', '.join(known)}")
+
+
+def check_path_pattern(pattern):
+    """Raise `ParameterError` for a pattern that holds no usable field; an empty one is none."""
+    if pattern:
+        PathPattern(pattern)
 
 
 def check_types(settings):

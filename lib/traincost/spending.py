@@ -161,7 +161,7 @@ def unfinished(collection, by):
     names = ["level", "n_completed", "n_unfinished", "share", "flagged"]
     if column not in collection.runs or column not in excluded:
         return pd.DataFrame(columns=names)
-    excluded = excluded[excluded["status"].isin(("running", "failed", "unfinished"))]
+    excluded = excluded[excluded["status"].isin(("running", "failed", "killed", "unfinished"))]
     if not collection.runs[column].isna().any():
         excluded = excluded[excluded[column].notna()]  # a run of unknown level belongs to none
     both = pd.concat([collection.runs[column], excluded[column]], ignore_index=True)

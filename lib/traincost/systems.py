@@ -95,8 +95,10 @@ class Systems:
     left_out: int = 0
 
 
-def read_systems(path, format="auto"):
+def read_systems(path, format="auto", path_pattern=""):
     """Read a sheet (YAML), a CSV of systems, or a directory of runs with compute blocks.
+
+    `format` and `path_pattern` are those of `collection.read_collection`, for runs.
 
     Returns
     -------
@@ -109,7 +111,7 @@ def read_systems(path, format="auto"):
     """
     path = os.fspath(path)
     if os.path.isdir(path):
-        return _runs(path, format)
+        return _runs(path, format, path_pattern)
     try:
         content = read_bytes(path)
     except Unreadable as problem:
@@ -281,17 +283,24 @@ def _operations(block):
     """Return what a compute block's stages give: operations, and burden where they state it."""
     stages = [Stage.of(stage) for stage in block.get("stages") or []]
     found = {"operations_flop": network_operations(stages)}
-    factors = sorted({stage.forward_backward for stage in stages})
-    found["operations_note"] = f"eq. 1, forward and backward as {', '.join(f'{f:g}' for f in factors)}"
+    found["operations_note"] = _operations_note(stages)
     if all(stage.rate_flops_per_s is not None and stage.time_s is not None for stage in stages):
         found["burden_flop"] = hardware_burden(stages)
         found["rate_flop_per_s"] = stages[0].rate_flops_per_s
     return found
 
 
-def _runs(path, format):
+def _operations_note(stages):
+    factors = sorted({stage.forward_backward for stage in stages if stage.counted_flop is None})
+    notes = [f"eq. 1, forward and backward as {', '.join(f'{f:g}' for f in factors)}"] if factors else []
+    if any(stage.counted_flop is not None for stage in stages):
+        notes.append("counted while training, forward and backward")
+    return "; ".join(notes)
+
+
+def _runs(path, format, path_pattern):
     """Return the runs of a directory as systems, by the compute blocks of their records."""
-    collection = read_collection(path, format)
+    collection = read_collection(path, format, path_pattern=path_pattern)
     rows, rejected = [], []
     for i, run in enumerate(collection.runs.itertuples()):
         block = collection.compute.get(i)

@@ -120,8 +120,8 @@ def _tests(designs):
             for other, x in designs
             if other is not field
             and other.n_levels <= _fields.MAX_MODEL_LEVELS
-            and not _fields.fixes(other, field)
-            and not _fields.fixes(field, other)
+            and field.name not in other.fixes
+            and other.name not in field.fixes
         ]
         if not others:
             continue

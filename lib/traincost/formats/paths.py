@@ -36,7 +36,8 @@ class PathPattern:
         parts = pattern.strip("/").split("/")
         while parts[-1] in _REST:  # it need not reach the end of the path anyway
             parts.pop()
-        self._regex = re.compile("(?:^|/)" + "/".join(map(_part, parts)) + "(?=/|$)", re.DOTALL)
+        body = "".join(_part(part) for part in parts).removesuffix("/")
+        self._regex = re.compile(f"(?:^|/){body}(?=/|$)", re.DOTALL)
 
     def fields(self, path):
         """Return the text of each field in `path`, or an empty mapping where it does not match."""
@@ -45,10 +46,11 @@ class PathPattern:
 
 
 def _part(part):
+    """Return a part with the slash behind it; any number of parts are also none."""
     if part in _REST:
-        return "(?:[^/]+/)*?[^/]*"
+        return "(?:[^/]+/)*?"
     pieces = re.split(r"(\{[^{}/]*\}|\*)", part)
-    return "".join(_piece(piece) for piece in pieces)
+    return "".join(_piece(piece) for piece in pieces) + "/"
 
 
 def _piece(piece):

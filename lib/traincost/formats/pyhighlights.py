@@ -2,20 +2,25 @@
 
 One run per completed seed. Its config is the manifest's resolved settings (nested, registry
 keys under ``@key``, ``key`` in older ones); its runtime is ``cost_runtime_s``. The summary in
-the file is not read: means are made from the runs.
+the file is not read: means are made from the runs. A seed's sections are in Lightning's profiler
+reports, where it wrote any, in ``seed=N/lightning_logs``.
 """
 
 import os
 import re
+from dataclasses import replace
 
-from traincost.formats.files import Unreadable, parse_json, read_bytes, shortened
+from traincost.formats import lightning_actions
+from traincost.formats.files import Unreadable, names, parse_json, read_bytes, shortened
 from traincost.formats.flatten import flat
 from traincost.formats.run import UNFINISHED, UNREADABLE, Run
+from traincost.formats.simple_profiler import elapsed, read_reports
 from traincost.formats.values import numbers, runtime
 
 NAME = "pyhighlights"
 TITLE = "pyhighlights results (results.json)"
 RESULTS_NAME, MANIFEST_NAME = "results.json", "manifest.json"
+LOGS_NAME = "lightning_logs"
 # Where the run was put and which seeds were asked for: they identify it, they do not shape it.
 _IDENTIFYING = ("save_path", "seeds")
 _STAMP = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})(-\d+)?")
@@ -44,7 +49,9 @@ def read(path, run_id):
         "task": str(results.get("name", "?")),
         "report": str(results.get("run") or os.path.basename(folder)),
     }
-    return [*_completed(results, run_id, shared, notes), *_missing(results, run_id, shared)]
+    completed = _completed(results, run_id, shared, notes)
+    _add_sections(folder, dict(zip(map(str, _completed_seeds(results)), completed, strict=False)))
+    return [*completed, *_missing(results, run_id, shared)]
 
 
 def _not_results(results):
@@ -153,3 +160,44 @@ def _run(name, seed, shared, notes):
 def _split(values):
     cost = {name: value for name, value in values.items() if name.startswith("cost_")}
     return cost, {name: value for name, value in values.items() if name not in cost}
+
+
+# -- sections --------------------------------------------------------------------------------
+
+
+def _add_sections(folder, runs):
+    """Give each seed's run (by the seed's name) the sections of its reports, and claim these."""
+    reports = []
+    for seed in names(folder):
+        run = runs.get(seed.removeprefix("seed=")) if seed.startswith("seed=") else None
+        if run is None:
+            continue
+        run.parts = [f"{seed}/{LOGS_NAME}"]
+        for version in names(os.path.join(folder, seed, LOGS_NAME)):
+            place = os.path.join(folder, seed, LOGS_NAME, version)
+            found, notes = read_reports(place, names(place))
+            reports += [replace(report, source=seed.removeprefix("seed=")) for report in found]
+            run.notes += notes
+    of_seed = {}
+    for chain in elapsed(reports):
+        for seed, parts in _by_seed(chain, list(runs)):
+            of_seed.setdefault(seed, []).extend(parts)
+    for seed, parts in of_seed.items():
+        runs[seed].sections = lightning_actions.merged(parts)
+
+
+def _by_seed(chain, seeds):
+    """Return (seed, its reports) of one profiler's.
+
+    A profiler that served all seeds wrote them all into the first one's directory: each
+    training in it is the next seed's.
+    """
+    trainings = [[]]
+    for part in chain:
+        if part.stage == "fit" and trainings[-1]:
+            trainings.append([])
+        trainings[-1].append(part)
+    places = [training[0].source for training in trainings]
+    if len(set(places)) == 1 and 1 < len(trainings) <= len(seeds):
+        places = seeds
+    return list(zip(places, trainings, strict=False))

@@ -42,6 +42,8 @@ class Run:
     named : bool
         Whether `run_id` is the tool's own name for the run; else it is its path, and a run that
         equals another in all that was measured is taken for a copy.
+    fingerprint : str
+        What only copies of a run share, where the format has such; empty where it has none.
     notes : list of str
         What was dropped from the run, and why.
     reason : str
@@ -62,5 +64,6 @@ class Run:
     parts: list = field(default_factory=list)
     process: str = ""
     named: bool = True
+    fingerprint: str = ""
     notes: list = field(default_factory=list)
     reason: str = ""

@@ -2,7 +2,8 @@
 
 PyYAML composes the nodes, which constructs nothing; `parse_yaml` turns them into mappings, lists,
 numbers, truth values, null and text. A node with a tag that is not YAML's own is opaque: a scalar
-is its text, or the tag where it has none; anything else the tag with the text inside it.
+is its text, or the tag where it has none; anything else the tag with the text inside it, a set's
+sorted and without `HASH`, so that equal settings of two processes are equal text.
 """
 
 import re
@@ -14,6 +15,9 @@ from traincost.formats.files import Unreadable, shortened
 MAX_YAML_MIB = 10
 MAX_NODES = 200_000  # counted where an alias is followed too: a few lines can name billions
 MAX_NESTING = 100
+_MAX_EVENTS = 3 * MAX_NODES  # a mapping's value has a key, and may begin and end
+MAX_OPAQUE = 500  # characters of a node with a tag of its own
+HASH = "_hash"  # an attribute of dumped objects that differs in every process
 _STANDARD = "tag:yaml.org,2002:"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLAIN = {_STANDARD + name for name in ("str", "null", "bool", "int", "float", "map", "seq")}
@@ -44,10 +48,12 @@ def parse_yaml(content):
 
 
 def _refuse_depth(content):
-    """Refuse nesting that would overflow the stack of the composer, which is C's."""
+    """Refuse what would overflow the stack of the composer, which is C's, or fill the memory."""
     depth = deepest = 0
     try:
-        for event in yaml.parse(content, _LOADER):
+        for count, event in enumerate(yaml.parse(content, _LOADER)):
+            if count > _MAX_EVENTS:
+                raise Unreadable(f"holds more than {MAX_NODES} values")
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
                 deepest = max(deepest, depth)
@@ -94,10 +100,14 @@ class _Plain:
         if isinstance(node, yaml.ScalarNode):
             return node.value.strip() or tag
         if isinstance(node, yaml.MappingNode):
-            parts = [f"{self._key(key)}={self.value(value, depth + 1)}" for key, value in node.value]
+            values = {self._key(key): self.value(value, depth + 1) for key, value in node.value}
+            parts = [f"{key}={value}" for key, value in values.items() if key != HASH]
         else:
-            parts = [str(self.value(item, depth + 1)) for item in node.value]
-        return shortened(f"{tag}({', '.join(parts)})", 200)
+            parts = [self.value(item, depth + 1) for item in node.value]
+            if tag.endswith("set"):  # dumped in an order that differs in every process
+                parts = [sorted(part, key=str) if isinstance(part, list) else part for part in parts]
+        parts = sorted(map(str, parts)) if tag.endswith("set") else map(str, parts)
+        return shortened(f"{tag}({', '.join(parts)})", MAX_OPAQUE)
 
 
 _BOOLEANS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
