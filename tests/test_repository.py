@@ -178,6 +178,10 @@ def test_the_shipped_runs_are_small_whole_and_long_enough():
     assert not len(collection.excluded)
     assert (collection.runs["runtime_s"] >= 10).all()
     assert sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()) <= 500_000
+    for name in ("control", "once", "quarter"):
+        rerun = read_collection(folder.with_name(f"demo-sweep-{name}"))
+        assert len(rerun.runs) == 12
+        assert not len(rerun.excluded)
 
 
 def test_no_path_of_a_machine_is_in_the_repository():

@@ -32,6 +32,7 @@ from traincost.verdicts import ALPHA
 
 COVERAGE = 0.90  # of the intervals
 N_DRAWS = 10_000
+MAX_DRAWN = 5_000_000  # runs drawn in all; a larger plan gets fewer draws
 MAX_CELLS = 10_000  # configurations of a plan
 MAX_LINES = 60  # configurations that are printed; the JSON has all
 FORMAT = "traincost/plan/1"
@@ -155,7 +156,7 @@ def expected(model, rows, seeds=1):
 
 def _simulated(model, rows, seeds, rng):
     """Return simulated seconds, (draws, cells + 1), the sum last."""
-    n = max(500, min(N_DRAWS, 20_000_000 // (len(rows) * max(seeds, 1))))
+    n = max(500, min(N_DRAWS, MAX_DRAWN // (len(rows) * max(seeds, 1))))
     variance = model.variance * model.df / rng.chisquare(model.df, n)
     repeat = np.zeros(n)
     if model.repeat_df:
