@@ -98,6 +98,9 @@ def published(tmp_path_factory):
         "demo": lambda to: publish.page(
             ROOT / "notebooks/runs/demo-sweep", to, parameters(ROOT / "params/demo.yaml")
         ),
+        "compare": lambda to: publish.compare(
+            ROOT / "notebooks/runs/demo-sweep-control", ROOT / "notebooks/runs/demo-sweep-once", to
+        ),
         "demo-card": lambda to: publish.estimate(ROOT / "notebooks/runs/demo-sweep", to),
         "milestones": lambda to: publish.estimate(
             ROOT / "params/milestones.yaml", to, parameters(ROOT / "params/milestones-card.yaml")

@@ -31,20 +31,45 @@ def small_collection(root, n=6):
     return root
 
 
-def page_of(folder):
-    return (folder / "profiling.html").read_text(encoding="utf-8")
+def page_of(folder, kind="profiling"):
+    return (folder / f"{kind}.html").read_text(encoding="utf-8")
 
 
-def test_the_page_is_one_file_without_script_or_request(tmp_path):
-    publish.page(small_collection(tmp_path / "runs"), tmp_path / "out")
-    page = page_of(tmp_path / "out")
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
-        "profiling-tables",
-        "profiling.html",
-        "profiling.json",
-    ]
+def changed_collection(root, n=6):
+    """The same small collection with fewer evaluations, a setting changed and a run missing."""
+    for i in range(1, n):
+        config = {"task": "ab"[i % 2], "lr": [0.1, 0.2, 0.3][i % 3], "evaluate": "once"}
+        sections = {"eval": {"seconds": 5.0 + i, "count": 1}, "eval/gen": {"seconds": 2.0, "count": 1}}
+        seconds = 45.0 + 10 * i + 0.1 * i**2
+        write_run(root / f"r{i}", record(f"r{i}", config=config, runtime_s=seconds, sections=sections))
+    return root
+
+
+def built(tmp_path, kind):
+    """Build one of the pages; the comparison's sides have each what the other lacks."""
+    runs = small_collection(tmp_path / "runs")
+    if kind == "compare":
+        publish.compare(runs, changed_collection(tmp_path / "other"), tmp_path / "out")
+    else:
+        knobs = [{"name": "eval", "sections": ["eval"], "kind": "cadence"}]
+        reruns = {"eval": str(changed_collection(tmp_path / "other"))}
+        baseline = str(small_collection(tmp_path / "again"))
+        parameters = {"knobs": knobs, "reruns": reruns, "rerun_baseline": baseline}
+        publish.page(runs, tmp_path / "out", parameters if kind == "reruns" else {})
+    return tmp_path / "out", "compare" if kind == "compare" else "profiling"
+
+
+KINDS = pytest.mark.parametrize("kind", ["profiling", "reruns", "compare"])
+
+
+@KINDS
+def test_the_page_is_one_file_without_script_or_request(tmp_path, kind):
+    folder, name = built(tmp_path, kind)
+    page = page_of(folder, name)
+    expected = [f"{name}-tables", f"{name}.html", f"{name}.json"]
+    assert sorted(p.name for p in folder.iterdir()) == expected
     assert "<script" not in page
-    assert not re.search(r'(src|href)="(?!#|data:|profiling\.json)', page)
+    assert not re.search(rf'(src|href)="(?!#|data:|{name}\.json)', page)
     assert "default-src 'none'" in page
     ids = re.findall(r' id="([^"]+)"', page)
     assert len(ids) == len(set(ids))
@@ -52,14 +77,16 @@ def test_the_page_is_one_file_without_script_or_request(tmp_path):
         assert target in ids
 
 
-def test_every_number_in_prose_has_its_key_in_the_json(tmp_path):
-    publish.page(small_collection(tmp_path / "runs"), tmp_path / "out")
-    numbers = json.loads((tmp_path / "out" / "profiling.json").read_text())["numbers"]
-    found = re.findall(r'<data value="([^"]*)" data-key="([^"]*)">', page_of(tmp_path / "out"))
+@KINDS
+def test_every_number_in_prose_has_its_key_in_the_json(tmp_path, kind):
+    folder, name = built(tmp_path, kind)
+    page = page_of(folder, name)
+    numbers = json.loads((folder / f"{name}.json").read_text())["numbers"]
+    found = re.findall(r'<data value="([^"]*)" data-key="([^"]*)">', page)
     assert found
     for value, key in found:
-        assert numbers[key] == pytest.approx(json.loads(value))
-    main_part = page_of(tmp_path / "out").split("<main>")[1]
+        assert numbers[html.unescape(key)] == pytest.approx(json.loads(value))
+    main_part = page.split("<main>")[1]
     prose = re.sub(r"<(svg|table|code|data|var|time|dl)\b.*?</\1>", "", main_part, flags=re.DOTALL)
     assert not re.findall(r"[0-9]", html.unescape(re.sub(r"<[^>]+>", "", prose)))
 
@@ -88,6 +115,48 @@ def test_papermill_and_nbconvert_give_the_same_page(tmp_path):
     )
     assert (tmp_path / "executed.html").read_text(encoding="utf-8") == page_of(tmp_path / "out")
     assert (tmp_path / "profiling.json").read_bytes() == (tmp_path / "out/profiling.json").read_bytes()
+
+
+def test_papermill_builds_the_comparison_too_and_hides_paths(tmp_path):
+    runs, other = small_collection(tmp_path / "runs"), changed_collection(tmp_path / "other")
+    publish.compare(runs, other, tmp_path / "out")
+    executed = tmp_path / "executed.ipynb"
+    arguments = ["-p", "before", str(runs), "-p", "after", str(other)]
+    notebook = ROOT / "notebooks/compare.ipynb"
+    subprocess.run(
+        [BIN / "papermill", "--no-progress-bar", notebook, executed, *arguments],
+        check=True,
+        capture_output=True,
+    )
+    page, resources = TraincostExporter().from_notebook_node(nbformat.read(executed, as_version=4))
+    assert page == page_of(tmp_path / "out", "compare")
+    assert str(tmp_path) not in page + resources["outputs"]["./compare.json"].decode()
+
+
+def test_the_comparison_says_what_changed_and_lists_what_has_no_pair(tmp_path):
+    folder, name = built(tmp_path, "compare")
+    text = re.sub(r"<[^>]+>", "", page_of(folder, name))
+    assert "Changed setting, the likely cause: evaluate ((no such setting) before, once after)." in text
+    assert re.search(r"The paired runs got faster by \d+ % \(\d+ % to \d+ %\)\.", text)
+    assert "since it ran 1 times a run instead of 4" in text
+    assert "1 run is without a pair" in text
+    report = json.loads((folder / "compare.json").read_text())
+    assert [row["run_id"] for row in report["tables"]["unpaired"]["rows"]] == ["r0"]
+    parts = report["tables"]["parts"]["rows"]
+    assert sum(row["total_s"] for row in parts) == pytest.approx(report["numbers"]["mean.change_s"], abs=1e-9)
+
+
+def test_the_page_shows_bounds_against_what_was_saved_only_if_asked(tmp_path):
+    folder, _ = built(tmp_path, "reruns")
+    text = re.sub(r"<[^>]+>", "", page_of(folder))
+    assert "The baseline is the same setup run again: against the runs of this page, no change." in text
+    assert re.search(r"eval: at most [\d.]+ % was predicted over these 5 configurations", text)
+    report = json.loads((folder / "profiling.json").read_text())
+    assert report["parameters"]["reruns"] == {"eval": "other"}
+    (row,) = report["tables"]["turned"]["rows"]
+    assert row["inside"] + row["outside"] == pytest.approx(row["measured"])
+    publish.page(tmp_path / "runs", tmp_path / "plain")
+    assert "turned" not in json.loads((tmp_path / "plain/profiling.json").read_text())["tables"]
 
 
 @pytest.mark.parametrize("name", ["01", "nan", "a b{x}'\"$é"])
@@ -182,10 +251,16 @@ def test_hostile_names_from_runs_are_text_on_the_page(tmp_path):
             ),
         )
     publish.page(tmp_path / "runs", tmp_path / "out", {"project": payload, "note": payload})
-    page = page_of(tmp_path / "out")
-    assert not re.search(r"<(script|img)", page)
-    assert "alert(1)" in page
-    assert len(page) < 300_000
+    write_run(tmp_path / "runs" / "more", record("more", config={"b": payload}, runtime_s=9.0))
+    shutil.copytree(tmp_path / "runs", tmp_path / "after" / payload.replace("/", "|")[:40])
+    (after,) = (tmp_path / "after").iterdir()
+    write_run(after / "more", record(payload, config={"b": f"{payload}2", payload: 3}, runtime_s=8.0))
+    publish.compare(tmp_path / "runs", after, tmp_path / "out", {"note": payload})
+    for kind in ("profiling", "compare"):
+        page = page_of(tmp_path / "out", kind)
+        assert not re.search(r"<(script|img)", page)
+        assert "alert(1)" in page
+        assert len(page) < 300_000
 
 
 def test_a_failed_cell_writes_no_page_and_keeps_the_notebook(tmp_path, monkeypatch, capsys):
@@ -214,6 +289,8 @@ def test_a_failed_cell_writes_no_page_and_keeps_the_notebook(tmp_path, monkeypat
         (["-f", "tag.yaml"], "could not determine a constructor for the tag"),
         (["-p", "format", "parquet"], "`format` must be auto or one of"),
         (["-p", "cadence_section", "evla"], "`cadence_section` must be a section of the runs"),
+        (["-p", "reruns", "{eval: runs}"], "`reruns` must name knobs, got 'eval'; there are: none"),
+        (["-p", "reruns", "{eval: 1}"], "`reruns` must map a knob to a directory, got 'eval': 1"),
     ],
 )
 def test_unusable_arguments_end_with_one_line(tmp_path, monkeypatch, capsys, arguments, message):
@@ -228,6 +305,35 @@ def test_unusable_arguments_end_with_one_line(tmp_path, monkeypatch, capsys, arg
     assert err.count("\n") == 1
     assert not (tmp_path / "out").exists()
     assert not (tmp_path / "planted").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere"),
+        (["bad"], "holds no completed run to report on"),
+        (["other"], "the collections have no factor in common: BEFORE varies lr, task; AFTER varies depth"),
+        (["renamed"], "if it is a1 there, say so: renamed: {task: {a: a1}}"),
+        (["runs", "-p", "pair_by", "[lrr]"], "`pair_by` must name settings of both collections, got 'lrr'"),
+        (
+            ["runs", "-p", "after", "x", "-p", "befor", "x"],
+            "'befor' is not a parameter; did you mean 'before'",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_ends_with_one_line(tmp_path, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    small_collection(tmp_path / "runs")
+    write_run(Path("bad/a"), record("a", status="failed"))
+    for i in range(4):
+        write_run(Path(f"other/{i}"), record(f"{i}", config={"depth": i % 2}, runtime_s=10.0 + i))
+        config = {"task": ["a1", "b1"][i % 2], "lr": [0.1, 0.2][i // 2]}
+        write_run(Path(f"renamed/{i}"), record(f"{i}", config=config))
+    assert main(["compare", "runs", *arguments, "-o", "out"]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1
+    assert not Path("out").exists()
 
 
 @pytest.mark.parametrize("content", [None, "empty", "file", "only bad runs"])

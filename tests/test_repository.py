@@ -12,7 +12,7 @@ import yaml
 from conftest import ROOT
 
 from traincost.exporter import declared_parameters, declared_types
-from traincost.settings import Estimation, Exploring, Profiling
+from traincost.settings import Comparison, Estimation, Exploring, Profiling
 
 LIB = ROOT / "lib" / "traincost"
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -25,14 +25,15 @@ LAYERS = [
     {"verdicts"},
     {"effects", "sections", "spending", "formats"},
     {"cost"},
-    {"speedups", "compute", "trends", "processors"},
-    {"estimates"},
+    {"speedups", "compute", "trends", "processors", "pairing"},
+    {"comparisons", "plans"},
+    {"estimates", "savings"},
     {"collection", "settings", "tables", "subsets"},
     {"systems", "estimation_tables"},
     {"svg"},
     {"figures", "findings", "render", "markup", "lab_style"},
     {"anchors"},
-    {"report", "inventory"},
+    {"report", "checks", "inventory"},
     {"sortable"},
     {"exploring"},
     {"controls"},
@@ -51,6 +52,11 @@ NUMERIC = {
     "compute",
     "trends",
     "estimates",
+    "pairing",
+    "comparisons",
+    "plans",
+    "savings",
+    "checks",
 }
 # The two lazy doors of the package itself.
 PACKAGE = {"__init__"}
@@ -148,7 +154,13 @@ def test_a_notebook_is_plain_and_stored_without_outputs(path):
 
 
 @pytest.mark.parametrize(
-    ("name", "settings"), [("profiling", Profiling), ("estimation", Estimation), ("explore", Exploring)]
+    ("name", "settings"),
+    [
+        ("profiling", Profiling),
+        ("estimation", Estimation),
+        ("compare", Comparison),
+        ("explore", Exploring),
+    ],
 )
 def test_a_notebook_declares_its_settings_with_their_types_and_a_comment(name, settings):
     nb = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
@@ -176,6 +188,10 @@ def test_the_shipped_runs_are_small_whole_and_long_enough():
     assert not len(collection.excluded)
     assert (collection.runs["runtime_s"] >= 10).all()
     assert sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()) <= 500_000
+    for name in ("control", "once", "quarter"):
+        rerun = read_collection(folder.with_name(f"demo-sweep-{name}"))
+        assert len(rerun.runs) == 12
+        assert not len(rerun.excluded)
 
 
 def test_no_path_of_a_machine_is_in_the_repository():

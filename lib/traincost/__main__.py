@@ -1,7 +1,8 @@
 """The command line: ``traincost page RUNS_DIR`` and its siblings.
 
 Exit status: 0 built; 1 a notebook cell failed, no page was written; 2 input or arguments
-cannot be used, said in one line.
+cannot be used, said in one line. ``traincost check`` has two more: 3 slower beyond the limit, and
+4 too few runs to tell.
 """
 
 import argparse
@@ -36,12 +37,13 @@ def _parser():
     )
     parser.add_argument("--version", action="version", version=f"traincost {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, run, argument, what in (
-        ("page", _page, "RUNS_DIR", "build the profiling page of a directory of runs"),
-        ("estimate", _estimate, "SYSTEMS", "build the estimation card of systems or runs"),
+    for name, run, arguments, what in (
+        ("page", _page, ("RUNS_DIR",), "build the profiling page of a directory of runs"),
+        ("estimate", _estimate, ("SYSTEMS",), "build the estimation card of systems or runs"),
+        ("compare", _compare, ("BEFORE", "AFTER"), "build the page that compares two directories of runs"),
     ):
         command = commands.add_parser(name, help=what, description=run.__doc__)
-        command.add_argument("source", metavar=argument)
+        command.add_argument("sources", metavar=arguments, nargs=len(arguments))
         command.add_argument("-o", "--output", metavar="DIR", help="folder of the page (reports/NAME)")
         command.add_argument("-f", "--parameters", metavar="FILE", help="YAML file of parameters")
         command.add_argument(
@@ -66,6 +68,8 @@ def _parser():
     )
     audit.add_argument("file", metavar="FILE", help="a sheet (YAML) or CSV of systems")
     audit.set_defaults(run=_audit)
+    _add_check(commands)
+    _add_plan(commands)
     site = commands.add_parser(
         "site", help="build the front page of a folder of reports", description=_site.__doc__
     )
@@ -74,17 +78,44 @@ def _parser():
     return parser
 
 
+def _add_check(commands):
+    command = commands.add_parser(
+        "check", help="say whether runs got slower than they may, for CI", description=_check.__doc__
+    )
+    command.add_argument("sources", metavar=("BEFORE", "AFTER"), nargs=2)
+    command.add_argument("--max-slowdown", default="5%", metavar="P%", help="the limit (5%%)")
+    for name, what in (("json", "the result"), ("junit", "a JUnit report"), ("markdown", "a summary")):
+        command.add_argument(f"--{name}", metavar="FILE", help=f"write {what} to this file")
+    command.add_argument("-f", "--parameters", metavar="FILE", help="YAML file, as for compare")
+    command.set_defaults(run=_check)
+
+
+def _add_plan(commands):
+    command = commands.add_parser(
+        "plan", help="say what a proposed sweep would take", description=_plan.__doc__
+    )
+    command.add_argument("source", metavar="RUNS_DIR")
+    command.add_argument("-f", "--proposal", metavar="FILE", help="YAML file: levels, seeds, knobs, price")
+    command.add_argument("--json", metavar="FILE", help="write the numbers to this file")
+    command.set_defaults(run=_plan)
+
+
 def _page(options):
     """Write profiling.html and profiling.json for the runs under RUNS_DIR."""
-    return _publish(options, "profiling", "runs_dir", "page")
+    return _publish(options, "profiling", ("runs_dir",), "page")
 
 
 def _estimate(options):
     """Write estimation.html and estimation.json for SYSTEMS: a sheet, a CSV, or a directory of runs."""
-    return _publish(options, "estimation", "systems", "estimate")
+    return _publish(options, "estimation", ("systems",), "estimate")
 
 
-def _publish(options, kind, argument, function):
+def _compare(options):
+    """Write compare.html and compare.json for the runs under BEFORE and AFTER."""
+    return _publish(options, "compare", ("before", "after"), "compare")
+
+
+def _publish(options, kind, arguments, function):
     import nbformat
 
     from traincost import publish
@@ -94,10 +125,62 @@ def _publish(options, kind, argument, function):
     parameters = publish.read_parameters(options.parameters) if options.parameters else {}
     for name, text in options.parameter:
         parameters[name] = publish.typed(name, text, types)
-    parameters.pop(argument, None)  # the argument is the one that counts
+    for argument in arguments:
+        parameters.pop(argument, None)  # the argument is the one that counts
     build = getattr(publish, function)
-    print(build(options.source, options.output, parameters, progress=sys.stderr.isatty()))
+    print(build(*options.sources, options.output, parameters, progress=sys.stderr.isatty()))
     return 0
+
+
+def _check(options):
+    """Say whether the runs under AFTER are slower than those under BEFORE beyond a limit.
+
+    Exit status: 0 within the limit; 3 slower beyond it, by more than chance; 4 too few runs to tell.
+    """
+    from traincost import checks, pairing
+    from traincost.collection import read_collection
+    from traincost.publish import read_parameters
+    from traincost.settings import Comparison, refuse_unknown
+
+    max_slowdown = checks.limit(options.max_slowdown)
+    parameters = read_parameters(options.parameters) if options.parameters else {}
+    for name in parameters:
+        refuse_unknown(name, list(Comparison.__dataclass_fields__))
+    settings = Comparison(**{**parameters, "before": options.sources[0], "after": options.sources[1]})
+    before, after = (
+        read_collection(path, settings.format, path_pattern=settings.path_pattern) for path in options.sources
+    )
+    paired = pairing.pair(before, after, settings.pair_by, settings.replicates, settings.renamed)
+    found = checks.check(before, after, paired, max_slowdown)
+    for path, write in (
+        (options.json, checks.as_json),
+        (options.junit, checks.as_junit),
+        (options.markdown, checks.as_markdown),
+    ):
+        if path:
+            _write(path, write(found))
+    print(_printable(checks.line(found)))
+    return found.status
+
+
+def _plan(options):
+    """Say what a proposed sweep would take, from the runs under RUNS_DIR."""
+    from traincost import plans
+    from traincost.collection import read_collection
+    from traincost.publish import read_parameters
+
+    proposal = plans.checked(read_parameters(options.proposal) if options.proposal else {})
+    runs = read_collection(options.source)
+    found = plans.plan(runs, proposal)
+    if options.json:
+        _write(options.json, plans.as_json(found, proposal))
+    print("\n".join(map(_printable, plans.lines(found, proposal, runs))))
+    return 0
+
+
+def _write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _formats(options):

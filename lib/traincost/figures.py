@@ -19,6 +19,7 @@ from traincost.columns import percent
 from traincost.sections import UNATTRIBUTED
 from traincost.svg import GRID, INK, MUTED, PAGE, REST, SERIES
 from traincost.trends import LARGE
+from traincost.verdicts import ALPHA
 
 WIDTH = 7.2  # inches of 72 units: what a column of the page holds
 MAX_LABEL = 34  # characters of a level or section on an axis
@@ -320,6 +321,77 @@ def knob_bounds(bounds):
         ("range", "resampling range over runs"),
     ]
     return figure, legend if joint.any() else legend[::2]
+
+
+@_drawn
+def bound_and_measured(savings):
+    """Bound of each turned knob as a bar, what was really saved as a point with its interval."""
+    savings = savings.head(MAX_ROWS)
+    figure, axes = _axes(0.8 + 0.46 * len(savings))
+    rows = np.arange(len(savings))
+    axes.barh(rows, savings["bound"], height=0.5, color=SERIES[0])
+    axes.hlines(rows, savings["low"], savings["high"], color=INK, linewidth=1.6)
+    axes.plot(savings["measured"], rows, "o", color=SERIES[1], markersize=6)
+    _label_rows(axes, savings["knob"])
+    axes.axvline(0, color=MUTED, linewidth=0.8)
+    _percent_axis(axes)
+    axes.set_xlabel("saved, mean share of runtime")
+    return figure, [
+        (svg.THEME[SERIES[0]], "upper bound"),
+        (("o", svg.THEME[SERIES[1]]), "measured with the knob turned"),
+        ("range", "its interval"),
+    ]
+
+
+def _percent_axis(axes):
+    axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: percent(value, 0)))
+    axes.grid(axis="x")
+
+
+@_drawn
+def runtime_changes(changes):
+    """Paired change of runtime with its interval, overall and by level."""
+    n = len(changes)
+    changes = changes.head(MAX_ROWS)
+    figure, axes = _axes(0.8 + 0.3 * len(changes))
+    rows = np.arange(len(changes))
+    axes.axvline(0, color=MUTED, linewidth=0.8)
+    axes.hlines(rows, changes["low"], changes["high"], color=INK, linewidth=1.6)
+    told = changes["p_family"].le(ALPHA)
+    for chosen, colour in ((told, SERIES[1]), (~told, REST)):
+        axes.plot(changes["change"].where(chosen), rows, "o", color=colour, markersize=6)
+    pairs = zip(changes["factor"], changes["level"], strict=True)
+    _label_rows(axes, [f"{factor}={level}" if factor else level for factor, level in pairs])
+    _percent_axis(axes)
+    axes.set_xlabel("change of runtime (left of zero: faster)")
+    return figure, [
+        (svg.THEME[SERIES[1]], "told from chance"),
+        (svg.THEME[REST], "not told from chance"),
+        ("range", "interval"),
+        *_cut(n),
+    ]
+
+
+@_drawn
+def change_parts(parts, unit):
+    """Change of mean runtime by part: through how often it ran, what a call cost, or undivided."""
+    n = len(parts)
+    parts = parts.head(MAX_ROWS)
+    figure, axes = _axes(0.8 + 0.32 * len(parts))
+    rows = np.arange(len(parts))
+    divided = parts["count_s"].notna()
+    pieces = [
+        (parts["count_s"].fillna(0.0), SERIES[0], -0.2, "by how often it ran"),
+        (parts["call_s"].fillna(0.0), SERIES[1], 0.2, "by what one call cost"),
+        (parts["total_s"].where(~divided, 0.0), REST, 0.0, "undivided"),
+    ]
+    axes.axvline(0, color=MUTED, linewidth=0.8)
+    for seconds, colour, shift, _ in pieces:
+        axes.barh(rows + shift, seconds / unit.seconds, height=0.36, color=colour)
+    _label_rows(axes, parts["part"])
+    axes.grid(axis="x")
+    axes.set_xlabel(f"change of mean runtime ({unit.symbol})")
+    return figure, [*((svg.THEME[colour], text) for _, colour, _, text in pieces), *_cut(n)]
 
 
 @_drawn

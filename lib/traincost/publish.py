@@ -49,12 +49,36 @@ def page(runs_dir, output=None, parameters=None, progress=False):
     BuildFailed
         A cell failed; no page was written.
     """
-    runs_dir = os.path.abspath(os.fspath(runs_dir))
+    runs_dir, name = _located(runs_dir)
     parameters = {**(parameters or {}), "runs_dir": runs_dir}
-    if parameters.get("sections_table"):
-        parameters["sections_table"] = os.path.abspath(parameters["sections_table"])
-    output = Path(output) if output else Path("reports") / (_name(runs_dir) or "runs")
+    for other in ("sections_table", "rerun_baseline"):
+        if parameters.get(other):
+            parameters[other] = os.path.abspath(parameters[other])
+    if isinstance(parameters.get("reruns"), dict):
+        parameters["reruns"] = {
+            knob: os.path.abspath(path) if isinstance(path, str) else path
+            for knob, path in parameters["reruns"].items()
+        }
+    output = Path(output) if output else Path("reports") / name
     return publish("profiling", parameters, output.absolute(), progress)
+
+
+def compare(before, after, output=None, parameters=None, progress=False):
+    """Build the page that compares two directories of runs.
+
+    Parameters, result and errors as `page`; ``compare.html`` and ``compare.json``, by default in
+    ``reports/BEFORE-AFTER``.
+    """
+    (before, first), (after, second) = _located(before), _located(after)
+    parameters = {**(parameters or {}), "before": before, "after": after}
+    output = Path(output) if output else Path("reports") / f"{first}-{second}"
+    return publish("compare", parameters, output.absolute(), progress)
+
+
+def _located(runs_dir):
+    """Return the absolute path of a directory of runs, or a table of them, and its name."""
+    path = os.path.abspath(os.fspath(runs_dir))
+    return path, _name(path) or "runs"
 
 
 def estimate(systems, output=None, parameters=None, progress=False):

@@ -209,7 +209,7 @@ def composition(collection, by=None, max_parts=MAX_PARTS):
         `UNATTRIBUTED` last; each row sums to 1.
     """
     t = timing(collection)
-    share = {name: seconds / t.runtime_s for name, seconds in _cut(t).items()}
+    share = {name: seconds / t.runtime_s for name, seconds in cut(t).items()}
     order = sorted(share, key=lambda name: -share[name].mean())
     if len(order) > max_parts:
         small = order[max_parts - 1 :]
@@ -227,8 +227,12 @@ def composition(collection, by=None, max_parts=MAX_PARTS):
     return pd.concat([each, whole]).set_index("level")
 
 
-def _cut(t):
-    """Return seconds per run of each part, by name."""
+def cut(t):
+    """Return seconds per run of each part of a cut through the tree, by name.
+
+    Disjoint parts: a part whose mean share exceeds `SPLIT_ABOVE` is replaced by its children and
+    by what they leave untimed.
+    """
     parts, queue = {}, list(t.roots)
     while queue:
         i = queue.pop(0)
@@ -245,7 +249,7 @@ def repeated_parts(collection):
     """Return the parts of the cut that occur more than once a run on average, largest first."""
     t = timing(collection)
     mean_counts = dict(zip(t.paths, mean_present(t.counts), strict=True))
-    parts = _cut(t)
+    parts = cut(t)
     repeated = [name for name in parts if mean_counts.get(name, 0) > 1]
     return sorted(repeated, key=lambda name: -(parts[name] / t.runtime_s).mean())
 
@@ -253,7 +257,7 @@ def repeated_parts(collection):
 def subsections(collection):
     """Return the children of the largest part of the cut that has any."""
     t = timing(collection)
-    parts = _cut(t)
+    parts = cut(t)
     for name in sorted(parts, key=lambda name: -(parts[name] / t.runtime_s).mean()):
         if name in t.paths and t.children(t.paths.index(name)):
             return [t.paths[i] for i in t.children(t.paths.index(name))]

@@ -75,6 +75,10 @@ class Profiling(_FromNotebook):
         Section whose count is the number of scheduled evaluations.
     knobs : list of mappings, or None
         As `speedups.Knob` takes them; proposed from the sections if None.
+    reruns : dict
+        Name of one of `knobs` to the directory of runs with this knob turned.
+    rerun_baseline : str
+        Directory of the runs that `reruns` are compared with; these runs if left empty.
     cost_by : list of str, or None
         Fields that make the rows of the cost table; the runs' own tasks, or `rows`, if None.
     score, score_goal : str
@@ -103,6 +107,8 @@ class Profiling(_FromNotebook):
     replicates: list = dataclasses.field(default_factory=lambda: ["seed"])
     cadence_section: str = ""
     knobs: list | None = None
+    reruns: dict = dataclasses.field(default_factory=dict)
+    rerun_baseline: str = ""
     cost_by: list | None = None
     score: str = ""
     score_goal: str = "max"
@@ -133,6 +139,9 @@ class Profiling(_FromNotebook):
             if value is not None and not value > 0:
                 raise ParameterError(f"`{name}` must be above zero, got {value!r}")
         check_knobs(self.knobs)
+        for knob, directory in self.reruns.items():
+            if not isinstance(knob, str) or not isinstance(directory, str):
+                raise ParameterError(f"`reruns` must map a knob to a directory, got {knob!r}: {directory!r}")
 
     @property
     def table(self):
@@ -141,7 +150,53 @@ class Profiling(_FromNotebook):
 
     def public(self, name):
         """Return the parameters for the page, without paths."""
-        return {**super().public(name), "sections_table": os.path.basename(self.sections_table)}
+        names = {part: os.path.basename(getattr(self, part)) for part in ("sections_table", "rerun_baseline")}
+        reruns = {knob: os.path.basename(directory) for knob, directory in self.reruns.items()}
+        return {**super().public(name), **names, "reruns": reruns}
+
+
+@dataclass(frozen=True)
+class Comparison(_FromNotebook):
+    """Parameters of ``compare.ipynb``.
+
+    Attributes
+    ----------
+    before, after : str
+        Directories of the runs.
+    format, path_pattern : str
+        As in `Profiling`, for both.
+    project, collection, note, links
+        As in `Profiling`.
+    pair_by : list of str, or None
+        Settings by which configurations are told apart; the factors of both collections if None.
+    replicates : list of str
+        Fields that repeat a configuration.
+    renamed : dict
+        Setting to a mapping of its levels before to what they are called after.
+    """
+
+    INPUT: ClassVar[str] = "before"
+
+    before: str
+    after: str
+    format: str = "auto"
+    path_pattern: str = ""
+    project: str = ""
+    collection: str = ""
+    note: str = ""
+    links: dict = dataclasses.field(default_factory=dict)
+    pair_by: list | None = None
+    replicates: list = dataclasses.field(default_factory=lambda: ["seed"])
+    renamed: dict = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self):
+        check_types(self)
+        check_path_pattern(self.path_pattern)
+
+    def public(self, name):
+        """Return the parameters for the page, without paths."""
+        names = {side: os.path.basename(getattr(self, side)) for side in ("before", "after")}
+        return {**super().public(name), **names}
 
 
 @dataclass(frozen=True)

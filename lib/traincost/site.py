@@ -15,7 +15,11 @@ from traincost.formats.files import Unreadable, parse_json, read_bytes
 from traincost.report import FORMAT
 
 TITLE = "all reports"
-KINDS = {"profiling": "what it cost and where the time went", "estimation": "how much compute it was"}
+KINDS = {
+    "profiling": "what it cost and where the time went",
+    "estimation": "how much compute it was",
+    "compare": "what a change did to it",
+}
 
 
 def build(folder):

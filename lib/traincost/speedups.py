@@ -209,6 +209,14 @@ def tier(bound):
     return "not worth touching" if bound < NOT_WORTH else "secondary"
 
 
+def governed(knob, t):
+    """Say of each section of a `Timing` whether the knob governs it, or a section around it."""
+    mask = _matched(knob, t.paths)
+    for i, parent in enumerate(t.parent):  # parents come first
+        mask[i] |= parent >= 0 and mask[parent]
+    return mask
+
+
 def _matched(knob, paths):
     patterns = [
         re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL) for pattern in knob.sections
@@ -221,13 +229,13 @@ def _fractions(knob, matched, t, cadence_section):
 
     NaN where a cadence knob governs a section whose count is not known.
     """
-    governed = matched[None, :] & (t.whole > 0)
+    present = matched[None, :] & (t.whole > 0)
     if knob.kind == "share":
-        return governed.astype(float)
+        return present.astype(float)
     counts = t.counts
     if cadence_section is not None:
         counts = np.tile(t.counts[:, [t.paths.index(cadence_section)]], len(t.paths))
-    return np.where(governed, np.maximum(0.0, 1.0 - knob.kept / counts), 0.0)
+    return np.where(present, np.maximum(0.0, 1.0 - knob.kept / counts), 0.0)
 
 
 def _saved(fractions, t):

@@ -6,6 +6,16 @@ sentence says that. No number is typed here.
 """
 
 from traincost.findings.change import caption_knobs, joint_bound, speedups, what_a_bound_is
+from traincost.findings.comparison import (
+    caption_changes,
+    caption_parts,
+    changed_settings,
+    comparison_summary,
+    decomposed,
+    how_paired,
+    paired_change,
+    scores_changed,
+)
 from traincost.findings.cost import caption_score, costs, made, many_unfinished, money
 from traincost.findings.dependence import (
     caption_effects,
@@ -31,33 +41,45 @@ from traincost.findings.time import (
     per_occurrence,
     where_time_goes,
 )
+from traincost.findings.turned import caption_turned, predicted, turned
 
 __all__ = [
+    "caption_changes",
     "caption_composition",
     "caption_effects",
     "caption_heatmap",
     "caption_knobs",
     "caption_levels",
     "caption_occurrences",
+    "caption_parts",
     "caption_score",
+    "caption_turned",
+    "changed_settings",
     "chosen",
+    "comparison_summary",
     "costs",
+    "decomposed",
     "dependence",
     "excluded",
     "extreme_levels",
+    "how_paired",
     "interaction",
     "joint_bound",
     "made",
     "many_unfinished",
     "money",
     "occurrences_per_run",
+    "paired_change",
     "per_occurrence",
+    "predicted",
+    "scores_changed",
     "shared_settings",
     "slowest_level",
     "snapshot",
     "speedups",
     "started",
     "summary",
+    "turned",
     "what_a_bound_is",
     "where_time_goes",
 ]

@@ -29,6 +29,16 @@ def number_of(name, value):
     return Number(name, int(value), count(value))
 
 
+def rounded(value, low, high):
+    """Return three shares in percent, with no more decimals than their interval can carry.
+
+    >>> rounded(0.3142, 0.2811, 0.3437), rounded(0.0123, 0.0099, 0.0147)
+    (('31 %', '28 %', '34 %'), ('1.2 %', '1.0 %', '1.5 %'))
+    """
+    decimals = decimals_within(100 * low, 100 * high)
+    return tuple(percent(end, decimals).replace("-", "−") for end in (value, low, high))
+
+
 def names(texts):
     """Return several names from runs."""
     return [Name(text) for text in texts]

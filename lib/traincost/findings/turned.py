@@ -1,0 +1,108 @@
+"""Bounds against what turning the knobs really saved, and how well runs are predicted, in words."""
+
+from traincost import savings
+from traincost.findings.comparison import change_in_words
+from traincost.findings.numbers import key, number_of, plural, rounded, share
+from traincost.plans import COVERAGE
+from traincost.prose import Name, Number, join, say
+from traincost.verdicts import TOO_FEW
+
+
+def turned(measured, drift):
+    """Bound and measured saving, and why they differ: what was done, then an item for each knob.
+
+    Parameters
+    ----------
+    measured : DataFrame
+        As `savings.measured_savings` returns it.
+    drift : Series, or None
+        Paired change of the baseline against the runs of the page, where it is not these.
+    """
+    if not len(measured):
+        return []
+    said = [say("Some of the knobs were turned, and the runs measured again.")]
+    if drift is not None:
+        said.append(
+            say(
+                "The baseline is the same setup run again: against the runs of this page, {c}. So much is no "
+                "knob's doing.",
+                c=change_in_words("drift", drift),
+            )
+        )
+    lead = join(said)
+    return [lead, *(join([_measured(row), _why(row)]) for row in measured.itertuples())]
+
+
+def _measured(row):
+    base = ("turned", row.knob)
+    bound = share(key(*base, "bound"), row.bound)
+    value = Number(key(*base, "measured"), float(row.measured), rounded(row.measured, row.low, row.high)[0])
+    if row.outcome == TOO_FEW:
+        return say(
+            "{k}: bound {b}, measured {m}; too few runs to tell more.", k=Name(row.knob), b=bound, m=value
+        )
+    low, high = (
+        Number(key(*base, end), float(getattr(row, end)), text)
+        for end, text in zip(("low", "high"), rounded(row.measured, row.low, row.high)[1:], strict=True)
+    )
+    return say(
+        "{k}: at most {b} was predicted over these {n} {c}, {m} ({low} to {high}) was saved, {outcome}.",
+        k=Name(row.knob),
+        b=bound,
+        n=number_of(key(*base, "n_configurations"), row.n_configurations),
+        c=plural(row.n_configurations, "configuration"),
+        m=value,
+        low=low,
+        high=high,
+        outcome={
+            savings.ABOVE: "more than the bound",
+            savings.AT_BOUND: "which is the bound, within chance",
+            savings.BELOW: "less than the bound",
+        }[row.outcome],
+    )
+
+
+def _why(row):
+    base = ("turned", row.knob)
+    still = say(
+        "Its sections saved {x}: they took {a} of the runtime and still take {b} of it",
+        x=share(key(*base, "inside"), row.inside),
+        a=share(key(*base, "governed"), row.governed),
+        b=share(key(*base, "still_governed"), row.still_governed),
+    )
+    outside = share(key(*base, "outside"), row.outside)
+    return say(
+        "{still}. Outside them {o} was saved, which a bound takes for nothing; most moved in {e} ({x}).",
+        still=still,
+        o=outside,
+        e=Name(row.elsewhere),
+        x=share(key(*base, "elsewhere_share"), row.elsewhere_share),
+    )
+
+
+def caption_turned(measured):
+    """How many knobs saved more than their bound."""
+    above = int((measured["outcome"] == savings.ABOVE).sum())
+    return say(
+        "Bound and measured saving of {n} turned {knobs}; {a} saved more than the bound by more than chance.",
+        n=number_of("turned.n", len(measured)),
+        knobs=plural(len(measured), "knob"),
+        a=number_of("turned.n_above", above) if above else "none",
+    )
+
+
+def predicted(left_out):
+    """How often a configuration predicted from the others lies within its interval."""
+    if not len(left_out):
+        return []
+    inside = int(left_out["inside"].sum())
+    return [
+        say(
+            "Predicted from the others by the additive model, {n} of {of} configurations ({x}) lie within "
+            "their {level} prediction interval.",
+            n=number_of("predicted.n_inside", inside),
+            of=number_of("predicted.n", len(left_out)),
+            x=Number("predicted.share", inside / len(left_out), f"{100 * inside / len(left_out):.0f} %"),
+            level=Number("predicted.coverage", COVERAGE, f"{100 * COVERAGE:.0f} %"),
+        )
+    ]
