@@ -20,7 +20,7 @@ from traincost.report import Report, Shown
 from traincost.settings import Profiling
 from traincost.tables import MAX_RUNS, Heading, Origin, Table
 
-NAMES = ["golden", "demo", "demo-card", "milestones"]
+NAMES = ["golden", "demo", "compare", "demo-card", "milestones"]
 SCHEMAS = importlib.resources.files("traincost") / "schemas"
 
 
@@ -32,13 +32,14 @@ def schema(kind):
     return json.loads((SCHEMAS / f"{kind}.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("kind", ["profiling", "estimation"])
+@pytest.mark.parametrize("kind", ["profiling", "compare", "estimation"])
 def test_a_schema_is_one(kind):
     jsonschema.Draft202012Validator.check_schema(schema(kind))
 
 
-def test_both_schemas_say_the_same_of_what_both_reports_have():
-    first, second = schema("profiling"), schema("estimation")
+@pytest.mark.parametrize("other", ["compare", "estimation"])
+def test_schemas_say_the_same_of_what_several_reports_have(other):
+    first, second = schema("profiling"), schema(other)
     assert first["$defs"] == second["$defs"]
     shared = set(first["properties"]) & set(second["properties"]) - {"kind"}
     assert len(shared) >= 10

@@ -244,6 +244,7 @@ def effects(frame):
         ),
         printed,
         int(frame["n_runs"].max()) if len(frame) else 0,
+        holds=("effects", "predicted"),
     )
 
 
@@ -612,6 +613,7 @@ def changes(frame, unit):
         printed,
         int(frame["n_pairs"].iloc[0]),
         "paired runs",
+        holds=("change", "factors", "pairs", "runs"),
     )
 
 
@@ -652,6 +654,7 @@ def parts(frame, n_runs):
         ),
         frame,
         n_runs,
+        holds=("mean", "part"),
     )
 
 
@@ -679,6 +682,7 @@ def column_changes(frame):
         printed,
         int(frame["n_configurations"].max()) if len(frame) else 0,
         "paired configurations",
+        holds=("column",),
     )
 
 
@@ -731,4 +735,5 @@ def turned(frame):
         frame.assign(interval=_intervals(frame)),
         int(frame["n_configurations"].sum()) if len(frame) else 0,
         "paired configurations",
+        holds=("drift", "turned"),
     )
