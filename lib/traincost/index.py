@@ -1,0 +1,2 @@
+def opened(runs_dir):
+    return None

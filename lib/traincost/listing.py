@@ -1,0 +1,153 @@
+"""What there is to read under a directory: the one place that walks a tree."""
+
+import os
+from dataclasses import dataclass, field
+
+from traincost.errors import NothingToReport, ParameterError
+from traincost.fields import natural
+from traincost.formats import READERS
+from traincost.rows import printable
+
+MAX_DEPTH = 64  # of directories below the first
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """The files that may hold runs.
+
+    Attributes
+    ----------
+    root : str
+        Directory or URL that the paths are relative to.
+    name : str
+        Of the collection.
+    sources : list of (path, reader)
+        In natural order of the paths.
+    unopened : list of (path, reason)
+        Directories that were not gone into.
+    versions : dict
+        Path to what tells a version of the file from another (`remote`); empty where files are
+        at hand to be asked.
+    """
+
+    root: str
+    name: str
+    sources: list
+    unopened: list
+    versions: dict = field(default_factory=dict)
+
+
+def readers(format):
+    """Return the names of the readers that `format` asks for, in the order of their claims.
+
+    Raises
+    ------
+    ParameterError
+        There is none of that name.
+    """
+    if format == "auto":
+        return list(READERS)
+    if format not in READERS:
+        raise ParameterError(f"`format` must be auto or one of {', '.join(READERS)}, got {format!r}")
+    return [format]
+
+
+def listed(runs_dir, format="auto"):
+    """List a directory.
+
+    Raises
+    ------
+    NothingToReport
+        It is missing, is none, or cannot be read.
+    ParameterError
+        `format` is not known.
+    """
+    root = checked(runs_dir)
+    walk = _Walk(root, readers(format))
+    walk.sources.sort(key=lambda source: natural(source[0]))
+    walk.unopened.sort(key=lambda entry: natural(entry[0]))
+    return Listing(root, name_of(root), walk.sources, walk.unopened)
+
+
+def checked(runs_dir):
+    """Return the directory as text, or raise `NothingToReport`."""
+    if not isinstance(runs_dir, str | os.PathLike):
+        raise NothingToReport(f"`runs_dir` must be a path, got {runs_dir!r}")
+    root = os.fspath(runs_dir)
+    if not root or not os.path.exists(root):
+        raise NothingToReport(f"runs_dir {root!r} does not exist")
+    if not os.path.isdir(root):
+        raise NothingToReport(f"runs_dir {root!r} is a file; it must be the directory of the runs")
+    try:
+        os.scandir(root).close()
+    except OSError as problem:
+        raise NothingToReport(f"runs_dir {root!r} cannot be read: {problem.strerror}") from None
+    return root
+
+
+def name_of(root):
+    """Return the name of a collection: that of its directory."""
+    return printable(os.path.basename(os.path.realpath(root)))
+
+
+def sources_in(directory, relative, names, readers):
+    """Yield (path, reader) of the sources among the sorted `names` in a directory."""
+    for reader in readers:
+        for name in READERS[reader].sources(directory, names):
+            yield (f"{relative}/{name}" if relative else name), reader
+
+
+class _Walk:
+    """Sources and unopened directories below a root; links are followed out of it alone.
+
+    A link to what lies in the collection or around it, or to a target met before, would count
+    runs twice or never end.
+    """
+
+    def __init__(self, root, readers):
+        self.sources, self.unopened = [], []
+        self._readers = readers
+        self._seen = {os.path.realpath(root)}
+        waiting = [(root, "", 0)]
+        while waiting:
+            waiting += reversed(self._enter(*waiting.pop()))
+
+    def _enter(self, directory, relative, depth):
+        """Note what lies in a directory; return the folders to go into."""
+        names, folders = [], []
+        try:
+            with os.scandir(directory) as entries:
+                for entry in entries:
+                    names.append(entry.name)
+                    if _is_folder(entry):
+                        folders.append((entry.name, entry.is_symlink()))
+        except OSError as problem:
+            self.unopened.append((relative or ".", f"cannot be opened: {problem.strerror}"))
+            return []
+        # A directory that bears the name of a source is offered too, so that it is not missed.
+        names.sort()
+        self.sources += sources_in(directory, relative, names, self._readers)
+        if folders and depth > MAX_DEPTH:
+            reason = f"lies deeper than {MAX_DEPTH} directories: what is below it is not read"
+            self.unopened.append((relative, reason))
+            return []
+        return [
+            (f"{directory}/{name}", f"{relative}/{name}" if relative else name, depth + 1)
+            for name, is_link in sorted(folders)
+            if not is_link or self._leads_out(f"{directory}/{name}")
+        ]
+
+    def _leads_out(self, link):
+        target = os.path.realpath(link)
+        for known in self._seen:
+            if f"{target}/".startswith(f"{known}/") or f"{known}/".startswith(f"{target}/"):
+                return False
+        self._seen.add(target)
+        return True
+
+
+def _is_folder(entry):
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
