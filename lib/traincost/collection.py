@@ -114,10 +114,10 @@ def read_collection(runs_dir, format="auto", progress=None, path_pattern="", wor
     """
     pattern = PathPattern(path_pattern) if path_pattern else None
     stored = index.opened(runs_dir)
-    listing = stored.listing(format) if stored else listed(runs_dir, format)
+    listing, read = stored.reading(format) if stored else (listed(runs_dir, format), None)
     parts = []
     with engine(workers, scheduler) as run:
-        read = stored.read if stored else reading.reader(listing, run, progress or iter)
+        read = read or reading.reader(listing, run, progress or iter)
         blocks = list(gathered(listing.sources, read, parts))
     parts += _describe(blocks, listing.sources, pattern)
     usable, rest = _sorted_out(joined(blocks), listing.sources)
@@ -259,11 +259,11 @@ def _refuse_nothing(listing, usable, rest, readers):
     if not left_out:
         understood = ", ".join(READERS[name].TITLE for name in readers)
         raise NothingToReport(
-            f"runs_dir {listing.root!r} holds no runs that traincost understands; it reads: {understood}"
+            f"runs_dir {listing.shown!r} holds no runs that traincost understands; it reads: {understood}"
         )
     path, reason = next(iter(listing.unopened), None) if not len(rest) else _first(rest, listing.sources)
     raise NothingToReport(
-        f"runs_dir {listing.root!r} holds no completed run to report on: {left_out} left out, the first "
+        f"runs_dir {listing.shown!r} holds no completed run to report on: {left_out} left out, the first "
         f"{printable(path)!r}: {reason}"
     )
 
@@ -335,8 +335,7 @@ def _series(levels, codes):
     numbers = [np.nan if level is None or level == NULL else _number(level) for level in present]
     if None not in numbers and not all(np.isnan(number) for number in numbers):
         table = np.array(numbers, dtype=float)
-        whole = (table == np.round(table)).all() and (abs(table) <= EXACT).all()
-        return pd.Series((table.astype(np.int64) if whole else table)[codes])
+        return pd.Series((table.astype(np.int64) if _whole(table) else table)[codes])
     texts = np.array([None if level is None else _text(level) for level in present], dtype=object)
     return pd.Series(texts[codes], dtype="str")
 
@@ -356,14 +355,18 @@ def _text(value):
 
 
 def _number_columns(pairs, prefix):
-    """Return a column per name, sorted: integers where no run has another value or lacks it."""
-    values, whole = pairs.plain
-    columns, n = {}, len(pairs.lengths)
+    """Return a column per name, sorted: integers where all are and no run lacks one."""
+    (values,), n = pairs.plain, len(pairs.lengths)
+    columns = {}
     for name, runs, found in sorted(_by_name(pairs), key=lambda entry: entry[0]):
         column = np.full(n, np.nan)
         column[runs] = values[found]
-        columns[prefix + name] = column.astype(np.int64) if len(found) == n and whole[found].all() else column
+        columns[prefix + name] = column.astype(np.int64) if _whole(column) else column
     return columns
+
+
+def _whole(numbers):
+    return bool((numbers == np.round(numbers)).all() and (abs(numbers) <= EXACT).all())
 
 
 def _sections_frame(rows):

@@ -1,8 +1,9 @@
 """What there is to read under a directory: the one place that walks a tree."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from traincost import remote
 from traincost.errors import NothingToReport, ParameterError
 from traincost.fields import natural
 from traincost.formats import READERS
@@ -25,16 +26,20 @@ class Listing:
         In natural order of the paths.
     unopened : list of (path, reason)
         Directories that were not gone into.
-    versions : dict
-        Path to what tells a version of the file from another (`remote`); empty where files are
-        at hand to be asked.
+    versions : remote.Versions, or None
+        All files of a remote directory; None where files are at hand to be asked.
     """
 
     root: str
     name: str
     sources: list
     unopened: list
-    versions: dict = field(default_factory=dict)
+    versions: object = None
+
+    @property
+    def shown(self):
+        """The directory as it may be shown."""
+        return remote.shown(self.root) if remote.is_url(self.root) else self.root
 
 
 def readers(format):
@@ -53,7 +58,7 @@ def readers(format):
 
 
 def listed(runs_dir, format="auto"):
-    """List a directory.
+    """List a directory, or the URL of one.
 
     Raises
     ------
@@ -62,11 +67,38 @@ def listed(runs_dir, format="auto"):
     ParameterError
         `format` is not known.
     """
+    if remote.is_url(runs_dir):
+        return _listed_elsewhere(runs_dir.rstrip("/"), readers(format))
     root = checked(runs_dir)
     walk = _Walk(root, readers(format))
-    walk.sources.sort(key=lambda source: natural(source[0]))
-    walk.unopened.sort(key=lambda entry: natural(entry[0]))
-    return Listing(root, name_of(root), walk.sources, walk.unopened)
+    return Listing(root, name_of(root), ordered(walk.sources), ordered(walk.unopened))
+
+
+def ordered(entries):
+    """Sort tuples that begin with a path in natural order; those of one path keep theirs."""
+    entries.sort(key=lambda entry: entry[0])
+    entries.sort(key=lambda entry: natural(entry[0]))
+    return entries
+
+
+def _listed_elsewhere(url, readers):
+    versions, unopened = remote.files(url)
+    names = {}
+    for path in versions.below(""):
+        # A directory is offered in the one around it, too.
+        while path:
+            directory, _, name = path.rpartition("/")
+            if name in names.setdefault(directory, {}):
+                break
+            names[directory][name] = None
+            path = directory
+    sources = [
+        source
+        for directory, found in names.items()
+        for source in sources_in(f"{url}/{directory}" if directory else url, directory, sorted(found), readers)
+    ]
+    name = printable(remote.shown(url).rpartition("/")[2])
+    return Listing(url, name, ordered(sources), ordered(unopened), versions)
 
 
 def checked(runs_dir):

@@ -8,7 +8,7 @@ import gc
 import json
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from traincost import remote
 from traincost.formats import READERS
@@ -34,7 +34,7 @@ class Task:
     sources : list of (path, reader)
     stamped : bool
         Whether to note what each source was read from.
-    versions : dict
+    versions : dict, or None
         Of a remote collection, every file in or below the directories of the sources, to its
         size in bytes and what tells one version of it from another (`remote`).
     """
@@ -44,7 +44,7 @@ class Task:
     places: list
     sources: list
     stamped: bool = False
-    versions: dict = field(default_factory=dict)
+    versions: dict | None = None
 
 
 def reader(listing, run, progress=iter, stamped=False):
@@ -74,7 +74,7 @@ def reader(listing, run, progress=iter, stamped=False):
 
 def _task(listing, places, stamped):
     sources = [listing.sources[place] for place in places]
-    versions = remote.nearby(listing.versions, sources) if listing.versions else {}
+    versions = listing.versions.near(sources) if listing.versions else None
     return Task(listing.root, listing.name, places, sources, stamped, versions)
 
 
@@ -104,7 +104,8 @@ def _stamped(root, task, path, reader):
     with watched() as used:
         runs = _read(root, task, path, reader)
     states = {_relative(root, name): state for name, state in used.items()}
-    states = {name: task.versions.get(name, state) for name, state in states.items()}
+    if task.versions is not None:
+        states = {name: task.versions.get(name, state) for name, state in states.items()}
     return runs, json.dumps(states)
 
 

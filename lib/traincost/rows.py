@@ -8,7 +8,7 @@ same columns as one block of them all, but for the order of levels, which no one
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -17,6 +17,8 @@ import orjson
 from traincost.formats.run import UNREADABLE
 
 TEXTS = ("run_id", "status", "started_at", "task", "report", "process", "reason")
+# The columns of pairs: how many of them are coded, and how many plain.
+SHAPES = {"config": (2, 0), "cost": (1, 1), "scores": (1, 1), "sections": (1, 2)}
 EXACT = 2**53  # above it, not every integer is a float
 
 
@@ -88,7 +90,7 @@ class Rows:
     config : Pairs
         Setting names and levels.
     cost, scores : Pairs
-        Names; values, and whether each is an integer.
+        Names; values.
     sections : Pairs
         Paths; seconds, counts (NaN where not known). Of usable runs only.
     """
@@ -133,8 +135,8 @@ class Block:
         Paths below the directory of each that were read as parts of its runs.
     stamps : list of str
         What each was read from, as JSON (`reading.stamp`); empty where not asked for.
-    rows : Rows
-        ``source`` is a position in `places`.
+    rows : Rows, or None
+        ``source`` is a position in `places`; None where the runs themselves do not matter.
     """
 
     places: list
@@ -149,8 +151,10 @@ class Block:
             return self
         new = np.full(len(self.places), -1)
         new[kept] = np.arange(len(kept))
-        rows = self.rows.take(np.flatnonzero(new[self.rows.source] >= 0))
-        rows = Rows(**{**vars(rows), "source": new[rows.source]})
+        rows = self.rows
+        if rows is not None:
+            rows = rows.take(np.flatnonzero(new[rows.source] >= 0))
+            rows = replace(rows, source=new[rows.source])
         lists = (self.places, self.claims, self.parts, self.stamps)
         return Block(*(_picked(values, kept) for values in lists), rows)
 
@@ -242,7 +246,7 @@ def joined(blocks):
         *(list(chain.from_iterable(getattr(r, name) for r in rows)) for name in ("content", "notes", "compute")),
         *(
             _joined_pairs([getattr(r, name) for r in rows], *shape)
-            for name, shape in (("config", (2, 0)), ("cost", (1, 2)), ("scores", (1, 2)), ("sections", (1, 2)))
+            for name, shape in SHAPES.items()
         ),
     )
     if (np.diff(source) >= 0).all():
@@ -279,8 +283,7 @@ def _lengths(mappings):
 def _numbers(mappings):
     names = coded(list(chain.from_iterable(mappings)))
     values = list(chain.from_iterable(m.values() for m in mappings))
-    whole = np.array([isinstance(v, int) and abs(v) <= EXACT for v in values], dtype=bool)
-    return Pairs(_lengths(mappings), (names,), (np.array(values, dtype=float), whole))
+    return Pairs(_lengths(mappings), (names,), (np.array(values, dtype=float),))
 
 
 def _sections(mappings):

@@ -72,20 +72,23 @@ def _all_of(descriptor, size):
 
 def _descriptor(path, limit_mib):
     """Open a regular file; return its descriptor and its `os.stat_result`."""
-    fetch, watched = _FETCH.get(), _WATCH.get()
-    if watched is not None:
+    fetch = _FETCH.get()
+    if _WATCH.get() is not None:
         _used(path, state(path))  # what it is if it cannot be read
     try:
-        if fetch is not None:
-            fetch(path)
         descriptor = os.open(path, _READ_ONLY)
     except (OSError, ValueError) as problem:
         raise Unreadable(f"cannot be opened: {_why(problem)}") from None
     try:
         status = os.fstat(descriptor)
         _refuse(status, MAX_FILE_MIB if limit_mib is None else limit_mib)
-    except BaseException:
+        if fetch is not None:
+            fetch(path)  # into this very file
+            status = os.fstat(descriptor)
+    except BaseException as problem:
         os.close(descriptor)
+        if isinstance(problem, OSError):
+            raise Unreadable(f"cannot be opened: {_why(problem)}") from None
         raise
     return descriptor, status
 
@@ -136,7 +139,7 @@ def watched():
 
 @contextmanager
 def fetched(fetch):
-    """Call `fetch` with the path of every file that is about to be opened inside the block."""
+    """Call `fetch` with the path of every file that is opened inside the block, before it is read."""
     token = _FETCH.set(fetch)
     try:
         yield
