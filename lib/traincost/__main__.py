@@ -53,7 +53,17 @@ def _parser():
             metavar=("KEY", "VALUE"),
             help="one parameter; may be repeated",
         )
+        if name == "page":
+            _add_engine(command)
         command.set_defaults(run=run)
+    index = commands.add_parser(
+        "index", help="make or refresh an index of a directory of runs", description=_index.__doc__
+    )
+    index.add_argument("source", metavar="RUNS_DIR")
+    index.add_argument("-o", "--output", metavar="INDEX", required=True, help="folder of the index")
+    index.add_argument("--format", default="auto", help="name of the reader (auto)")
+    _add_engine(index)
+    index.set_defaults(run=_index)
     audit = commands.add_parser(
         "audit", help="print the contradictions among what systems report", description=_audit.__doc__
     )
@@ -67,8 +77,36 @@ def _parser():
     return parser
 
 
+def _add_engine(command):
+    command.add_argument(
+        "--workers", type=int, metavar="N", help="processes that read the runs (1; 0: one for each core)"
+    )
+    command.add_argument("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers read the runs")
+
+
+def _engine(options):
+    """Return the engine's arguments that were given."""
+    given = {"workers": options.workers, "scheduler": options.scheduler}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _index(options):
+    """Make a Parquet index of the runs under RUNS_DIR, or read anew what has changed since."""
+    from functools import partial
+
+    from tqdm import tqdm
+
+    from traincost import index
+
+    progress = partial(tqdm, desc="reading", leave=False, disable=not sys.stderr.isatty())
+    counts = index.refresh(options.source, options.output, options.format, progress, **_engine(options))
+    print(_printable(options.output))
+    print(", ".join(f"{n:,} {what}" for what, n in counts.items()), file=sys.stderr)
+    return 0
+
+
 def _page(options):
-    """Write profiling.html and profiling.json for the runs under RUNS_DIR."""
+    """Write profiling.html and profiling.json for the runs under RUNS_DIR, a directory or an index."""
     return _publish(options, "profiling", "runs_dir", "page")
 
 
@@ -88,6 +126,8 @@ def _publish(options, kind, argument, function):
     for name, text in options.parameter:
         parameters[name] = publish.typed(name, text, types)
     parameters.pop(argument, None)  # the argument is the one that counts
+    if kind == "profiling":
+        parameters |= _engine(options)
     build = getattr(publish, function)
     print(build(options.source, options.output, parameters, progress=sys.stderr.isatty()))
     return 0

@@ -19,7 +19,7 @@ from traincost.formats.run import UNREADABLE, Run
 from traincost.reading import read_batch
 from traincost.rows import block
 
-CONNECT_S = 10  # to hear from a scheduler and its workers
+CONNECT_S = 6  # to hear from a scheduler and its workers
 AHEAD = 2  # batches under way for each worker
 LOST = "cannot be read: the worker process that read it died"
 
@@ -35,7 +35,7 @@ def engine(workers=1, scheduler=""):
     Parameters
     ----------
     workers : int
-        Processes to read in; this one if 1.
+        Processes to read in; this one if 1, one for each core if 0.
     scheduler : str
         Address of a Dask scheduler, whose workers see the same files; none if empty.
 
@@ -49,9 +49,9 @@ def engine(workers=1, scheduler=""):
     if scheduler:
         with _cluster(scheduler) as (submit, width):
             yield lambda tasks: _ordered(tasks, submit, width)
-    elif workers > 1:
-        with _processes(workers) as submit:
-            yield lambda tasks: _ordered(tasks, submit, workers)
+    elif (n := _number(workers)) > 1:
+        with _processes(n) as submit:
+            yield lambda tasks: _ordered(tasks, submit, n)
     else:
         yield lambda tasks: map(read_batch, tasks)
 
@@ -140,17 +140,10 @@ class _Pool:
         self._executor.shutdown(wait=True, cancel_futures=True)
 
 
-def processes(text):
-    """Return a number of processes from ``workers``: 0 is one for each core.
-
-    Raises
-    ------
-    ParameterError
-        It is negative.
-    """
-    if text < 0:
-        raise ParameterError(f"`workers` must be 0 (one for each core) or more, got {text}")
-    return text or os.cpu_count() or 1
+def _number(workers):
+    if workers < 0:
+        raise ParameterError(f"`workers` must be 0 (one for each core) or more, got {workers}")
+    return workers or os.cpu_count() or 1
 
 
 # -- Dask ----------------------------------------------------------------------------------
@@ -165,6 +158,12 @@ def _cluster(address):
     finally:
         with suppress(Exception):
             client.close(timeout=CONNECT_S)
+
+
+def check(scheduler):
+    """Raise `ParameterError` unless a scheduler answers and has workers."""
+    with _cluster(scheduler):
+        pass
 
 
 def _submitted(client, task):
@@ -205,7 +204,7 @@ def _client(address):
             "a Dask scheduler, like tcp://host:8786"
         ) from None
     try:
-        client.wait_for_workers(1, timeout=CONNECT_S / 3)
+        client.wait_for_workers(1, timeout=CONNECT_S)
     except TimeoutError:
         client.close(timeout=1)
         raise ParameterError(f"`scheduler` {address!r} has no workers; start some (dask worker {address})") from None

@@ -413,5 +413,5 @@ def _parts_frame(parts, sources):
 
 def _compute(rows):
     """Return the compute blocks; runs whose blocks are equal share one."""
-    parsed = {text: parse_json(text) for text in set(rows.compute) if text}
+    parsed = {text: parse_json(text.encode()) for text in set(rows.compute) if text}
     return {i: parsed[text] for i, text in enumerate(rows.compute) if text}

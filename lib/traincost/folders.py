@@ -61,14 +61,24 @@ class Here:
         """Open a new file for writing."""
         return open(self._of(name), "wb")
 
-    def publish(self, name, content):
-        """Put `content` in the place of a file, in one step."""
-        beside = self._of(f".{name}.tmp")
-        with open(beside, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, self._of(name))
+    def publish(self, files):
+        """Put contents (a dict of name to bytes) in the place of files, each in one step.
+
+        All are written beside before the first is switched: where there is no room for them, the
+        old ones stay.
+        """
+        beside = {f".{name}.tmp": name for name in files}
+        try:
+            for temporary, name in beside.items():
+                with open(self._of(temporary), "wb") as file:
+                    file.write(files[name])
+                    file.flush()
+                    os.fsync(file.fileno())
+            for temporary, name in beside.items():
+                os.replace(self._of(temporary), self._of(name))
+        except BaseException:
+            self.remove(beside)
+            raise
 
     def remove(self, names):
         """Remove files; one that is gone already is no matter."""
@@ -138,9 +148,10 @@ class Elsewhere:
             file.flush()
             remote.retried(self._system.put_file, file.name, self._of(name))
 
-    def publish(self, name, content):
-        """Put `content` in the place of a file; object stores do so in one step."""
-        remote.retried(self._system.pipe_file, self._of(name), content)
+    def publish(self, files):
+        """Put contents in the place of files; object stores do so in one step for each."""
+        for name, content in files.items():
+            remote.retried(self._system.pipe_file, self._of(name), content)
 
     def remove(self, names):
         """Remove files; one that is gone already is no matter."""

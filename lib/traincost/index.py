@@ -311,7 +311,7 @@ class _Refresh:
                 "left_alone": self._left_alone([place for place, _ in left if place not in self._stored]),
                 "parts": [vars(part) for part in remaining + parts.finished()],
             }
-            self._folder.publish(POINTER, orjson.dumps(pointer))
+            self._folder.publish({POINTER: orjson.dumps(pointer)})
             parts.keep()
 
     def _block(self, places, read_files, parts):

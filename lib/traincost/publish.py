@@ -13,6 +13,7 @@ from pathlib import Path
 
 import yaml
 
+from traincost import batches, folders, remote
 from traincost.errors import NothingToReport, ParameterError
 from traincost.settings import refuse_unknown
 
@@ -49,10 +50,10 @@ def page(runs_dir, output=None, parameters=None, progress=False):
     BuildFailed
         A cell failed; no page was written.
     """
-    runs_dir = os.path.abspath(os.fspath(runs_dir))
-    name = os.path.basename(os.path.realpath(runs_dir)) or "runs"
-    output = Path(output) if output else Path("reports") / name
-    return publish("profiling", {**(parameters or {}), "runs_dir": runs_dir}, output.absolute(), progress)
+    runs_dir, name = _input(runs_dir)
+    if (parameters or {}).get("scheduler"):
+        batches.check(parameters["scheduler"])  # rather than once a kernel has started
+    return publish("profiling", {**(parameters or {}), "runs_dir": runs_dir}, output or Path("reports", name), progress)
 
 
 def estimate(systems, output=None, parameters=None, progress=False):
@@ -60,19 +61,31 @@ def estimate(systems, output=None, parameters=None, progress=False):
 
     Parameters, result and errors as `page`; ``estimation.html`` and ``estimation.json``.
     """
-    systems = os.path.abspath(os.fspath(systems))
+    systems, name = _input(systems)
     parameters = {**(parameters or {}), "systems": systems}
     if parameters.get("claims"):
         parameters["claims"] = os.path.abspath(parameters["claims"])
-    name = os.path.basename(os.path.realpath(systems))
-    if not os.path.isdir(systems):
+    if os.path.isfile(systems):
         name = os.path.splitext(name)[0]
-    output = Path(output) if output else Path("reports") / name
-    return publish("estimation", parameters, output.absolute(), progress)
+    return publish("estimation", parameters, output or Path("reports", name), progress)
+
+
+def _input(path):
+    """Return what a notebook reads, absolute or a URL, and its name."""
+    if remote.is_url(path):
+        return path, os.path.basename(remote.shown(path).rstrip("/")) or "runs"
+    path = os.path.abspath(os.fspath(path))
+    return path, os.path.basename(os.path.realpath(path)) or "runs"
 
 
 def publish(kind, parameters, output, progress=False):
-    """Execute ``notebooks/<kind>.ipynb`` with `parameters` and write its page into `output`."""
+    """Execute ``notebooks/<kind>.ipynb`` with `parameters` and write its page into `output`.
+
+    Returns
+    -------
+    Path, or str
+        Of the page; its URL where `output` is one.
+    """
     import nbformat
 
     from traincost.exporter import TraincostExporter, declared_parameters
@@ -81,16 +94,18 @@ def publish(kind, parameters, output, progress=False):
     known = declared_parameters(notebook)
     for name in parameters:
         refuse_unknown(name, known)
-    executed = execute(notebook, parameters, output / f"{kind}.failed.ipynb", progress)
+    elsewhere = remote.is_url(output)
+    output = output.rstrip("/") if elsewhere else Path(output).absolute()
+    kept = (Path.cwd() if elsewhere else output) / f"{kind}.failed.ipynb"
+    executed = execute(notebook, parameters, kept, progress)
     html, resources = TraincostExporter().from_notebook_node(executed)
-    output.mkdir(parents=True, exist_ok=True)
     files = {f"{kind}.html": html.encode("utf-8")}
     files |= {os.path.normpath(name): content for name, content in resources["outputs"].items()}
-    for name, content in files.items():
-        temporary = output / f".{name}.tmp"
-        temporary.write_bytes(content)
-        os.replace(temporary, output / name)
-    return output / f"{kind}.html"
+    folder = folders.at(output)
+    with folders.told(folder):
+        folder.make()
+        folder.publish(files)
+    return f"{remote.shown(output)}/{kind}.html" if elsewhere else output / f"{kind}.html"
 
 
 def notebook_path(kind):

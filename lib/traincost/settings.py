@@ -80,6 +80,8 @@ class Profiling(_FromNotebook):
     price_per_hour, power_w : float, or None
         Of one device, in `currency` and watts.
     currency : str
+    workers, scheduler : int, str
+        Where the runs are read (`collection.read_collection`); the page does not depend on it.
     """
 
     INPUT: ClassVar[str] = "runs_dir"
@@ -103,6 +105,8 @@ class Profiling(_FromNotebook):
     price_per_hour: float | None = None
     currency: str = "USD"
     power_w: float | None = None
+    workers: int = 1
+    scheduler: str = ""
 
     def __post_init__(self):
         check_types(self)
@@ -117,6 +121,16 @@ class Profiling(_FromNotebook):
                 Knob.of(knob)
             except (TypeError, ValueError) as problem:
                 raise ParameterError(f"`knobs`: {problem}") from None
+
+
+    @property
+    def engine(self):
+        """Where the runs are read, as `read_collection` takes it."""
+        return {"workers": self.workers, "scheduler": self.scheduler}
+
+    def public(self, name):
+        """Return the parameters for the page, without where the runs were read."""
+        return {key: value for key, value in super().public(name).items() if key not in self.engine}
 
 
 @dataclass(frozen=True)
