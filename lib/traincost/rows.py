@@ -210,8 +210,8 @@ def config_of(pairs):
 def coded(values):
     """Return a list of text and numbers as `Coded`."""
     levels = dict.fromkeys(values)
-    if any(isinstance(level, int) and abs(level) > EXACT for level in levels):
-        # Beyond that, an integer would be taken for the float next to it.
+    if any(not isinstance(level, str) and abs(level) > EXACT for level in levels):
+        # There, an integer and a float that are equal are written as different levels.
         values = [digits(v) if isinstance(v, int) and abs(v) > EXACT else v for v in values]
         levels = dict.fromkeys(values)
     codes = dict(zip(levels, range(len(levels)), strict=True))
