@@ -6,13 +6,16 @@ read is not heaped up anywhere. A worker that is lost takes no batch with it: th
 again, and if that costs more workers, by halves, until the file that does it stands alone.
 """
 
+import logging
 import multiprocessing
 import os
+import socket
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 from traincost.errors import ParameterError
 from traincost.formats.run import UNREADABLE, Run
@@ -191,21 +194,37 @@ def _client(address):
         from distributed import Client
     except ImportError:
         raise ParameterError("`scheduler` needs Dask: pip install 'traincost[scale]'") from None
-    import asyncio
-    import logging
-
+    _greeted(address)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout=CONNECT_S, set_as_default=False)
-    except (OSError, ValueError, TimeoutError, asyncio.CancelledError) as problem:
-        why = " ".join(str(problem).split()) or "no answer"
-        raise ParameterError(
-            f"`scheduler` {address!r} does not answer within {CONNECT_S} s ({why}); it must be the address of "
-            "a Dask scheduler, like tcp://host:8786"
-        ) from None
+    except (OSError, ValueError, TimeoutError) as problem:
+        raise _unanswered(address, problem) from None
     try:
         client.wait_for_workers(1, timeout=CONNECT_S)
     except TimeoutError:
         client.close(timeout=1)
         raise ParameterError(f"`scheduler` {address!r} has no workers; start some (dask worker {address})") from None
     return client
+
+
+def _greeted(address):
+    """Wait for a scheduler's first sign, or raise `ParameterError`.
+
+    A scheduler speaks first. Dask itself waits long for one that is there and silent.
+    """
+    parts = urlsplit(address if "://" in address else f"tcp://{address}")
+    try:
+        with socket.create_connection((parts.hostname, parts.port), timeout=CONNECT_S) as connection:
+            if parts.scheme == "tcp" and not connection.recv(1):
+                raise OSError("it hung up")
+    except (OSError, ValueError, TypeError) as problem:
+        raise _unanswered(address, problem) from None
+
+
+def _unanswered(address, problem):
+    why = " ".join(str(problem).split()) or "nothing was heard"
+    return ParameterError(
+        f"`scheduler` {address!r} does not answer ({why}); it must be the address of a Dask scheduler, like "
+        "tcp://host:8786"
+    )
