@@ -54,6 +54,13 @@ def test_an_unknown_kind_of_url_is_told_in_one_line(tmp_path, capsys):
         read_collection("s4://bucket/runs")
 
 
+def test_a_url_with_a_password_is_refused_without_showing_it(capsys):
+    assert main(["page", f"s3://{KEY}:{SECRET}@bucket/runs"]) == 2
+    error = capsys.readouterr().err
+    assert "'s3://bucket/runs' must hold no password" in error
+    assert SECRET not in error
+
+
 def test_a_failure_that_passes_is_waited_out(monkeypatch):
     waits, failures = [], [OSError("503"), TimeoutError(), None]
     monkeypatch.setattr(time, "sleep", waits.append)
@@ -204,9 +211,6 @@ def upload(root, bucket):
     return system
 
 
-pytestmark_server = [pytest.mark.scale, pytest.mark.filterwarnings("ignore")]
-
-
 @pytest.mark.scale
 @pytest.mark.filterwarnings("ignore")
 def test_five_thousand_runs_an_index_and_a_page_on_s3(tmp_path, line, capfd):
@@ -263,7 +267,7 @@ def test_denied_access_and_missing_places_are_told_in_one_line(tmp_path, line, c
     for command in (
         ["index", "s3://closed/runs", "-o", str(tmp_path / "index")],
         ["index", str(tmp_path / "runs"), "-o", "s3://closed/index"],
-        ["page", f"s3://{KEY}:{SECRET}@closed/runs", "-o", str(tmp_path / "out")],
+        ["page", "s3://closed/runs", "-o", str(tmp_path / "out")],
     ):
         assert main(command) == 2
         error = capsys.readouterr().err

@@ -22,7 +22,7 @@ from traincost.formats.run import UNREADABLE, Run
 from traincost.reading import read_batch
 from traincost.rows import block
 
-CONNECT_S = 6  # to hear from a scheduler and its workers
+CONNECT_S = 5  # to hear from a scheduler and its workers
 AHEAD = 2  # batches under way for each worker
 LOST = "cannot be read: the worker process that read it died"
 
@@ -190,11 +190,11 @@ def _submitted(client, task):
 
 
 def _client(address):
+    _greeted(address)
     try:
         from distributed import Client
     except ImportError:
         raise ParameterError("`scheduler` needs Dask: pip install 'traincost[scale]'") from None
-    _greeted(address)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout=CONNECT_S, set_as_default=False)

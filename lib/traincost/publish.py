@@ -73,6 +73,7 @@ def estimate(systems, output=None, parameters=None, progress=False):
 def _input(path):
     """Return what a notebook reads, absolute or a URL, and its name."""
     if remote.is_url(path):
+        remote.filesystem(path)  # refuses what it cannot be, before it stands in any notebook
         return path, os.path.basename(remote.shown(path).rstrip("/")) or "runs"
     path = os.path.abspath(os.fspath(path))
     return path, os.path.basename(os.path.realpath(path)) or "runs"

@@ -94,8 +94,10 @@ def filesystem(url):
     Raises
     ------
     ParameterError
-        There is none for it, or it lacks a package.
+        There is none for it, it lacks a package, or the URL holds a password.
     """
+    if re.search(r"://[^/@]*:[^/@]*@", url):
+        raise ParameterError(f"{shown(url)!r} must hold no password: give it by the environment, or in fsspec's settings")
     try:
         import fsspec
         from fsspec.core import url_to_fs
