@@ -39,7 +39,9 @@ def odd_collection(root):
         scores = {"f1": i / 7, "bad": float("nan")}
         compute = {"processors": 1, "x": float("inf"), "z": None}
         found = record(f"r{i}", config=config, sections=sections, scores=scores, compute=compute)
-        write_run(root / f"r{i}", {**found, "cost": {"models": i + 1, "memory_mib": 0.5}, "runtime_s": 9.0 + i})
+        write_run(
+            root / f"r{i}", {**found, "cost": {"models": i + 1, "memory_mib": 0.5}, "runtime_s": 9.0 + i}
+        )
     write_run(root / "copy", record("r3"))
     write_run(root / "failed", record("f", status="failed", config={"late": [1, 2]}))
     write_run(root / "broken", "{")
@@ -50,7 +52,12 @@ def odd_collection(root):
         json.dump(record("odd"), file)
     for name in ("one", "two"):  # equal but for where they lie: a copy, told by its content
         (root / "tree" / name).mkdir(parents=True)
-        results = {"name": "t", "seeds": [1, 2, 3], "completed": [1, 2], "runs": [{"cost_runtime_s": 5.0, "f1": 0.5}] * 2}
+        results = {
+            "name": "t",
+            "seeds": [1, 2, 3],
+            "completed": [1, 2],
+            "runs": [{"cost_runtime_s": 5.0, "f1": 0.5}] * 2,
+        }
         (root / "tree" / name / "results.json").write_text(json.dumps(results))
         manifest = {"settings": {"lr": 1}, "started": "2026-01-01T08-00-00"}
         (root / "tree" / name / "manifest.json").write_text(json.dumps(manifest))
@@ -162,7 +169,9 @@ def test_an_index_of_a_newer_version_is_refused_in_one_line(tmp_path, capsys):
     index.refresh(tmp_path / "runs", tmp_path / "index")
     pointer = tmp_path / "index" / index.POINTER
     pointer.write_text(pointer.read_text().replace(index.FORMAT, "traincost/index/2"))
-    with pytest.raises(NothingToReport, match=r"has the format 'traincost/index/2'; this .*: update traincost"):
+    with pytest.raises(
+        NothingToReport, match=r"has the format 'traincost/index/2'; this .*: update traincost"
+    ):
         read_collection(tmp_path / "index")
     assert main(["index", str(tmp_path / "runs"), "-o", str(tmp_path / "index")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
@@ -271,7 +280,9 @@ def test_a_full_disk_leaves_the_old_index_and_says_so(tmp_path):
 def test_a_disk_that_is_full_indeed(tmp_path, capsys):
     small = tmp_path / "small"
     small.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", small], capture_output=True).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", small], capture_output=True
+    ).returncode:
         pytest.skip("file systems cannot be mounted here")
     try:
         rng = np.random.default_rng(0)

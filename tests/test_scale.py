@@ -29,7 +29,9 @@ def many_runs(root, n):
     """Write `n` runs in folders of a thousand."""
     for i in range(n):
         config = {"task": "abc"[i % 3], "lr": [0.1, "1e-1", 0.01][i % 3], "seed": i // 3}
-        found = record(f"r{i}", config=config, sections={"a": {"seconds": i / 7, "count": 2}}, runtime_s=10.0 + i)
+        found = record(
+            f"r{i}", config=config, sections={"a": {"seconds": i / 7, "count": 2}}, runtime_s=10.0 + i
+        )
         write_run(root / f"{i // 1000}" / f"r{i}", found)
     return root
 
@@ -58,7 +60,10 @@ def test_the_order_of_partitions_does_not_show(tmp_path):
     assert rows.config_of(shuffled.config) == rows.config_of(expected.config)
     for name in ("cost", "scores", "sections"):
         one, other = (
-            [(pairs.coded[0].levels[c], *rest) for c, *rest in zip(pairs.coded[0].codes, *pairs.plain, strict=True)]
+            [
+                (pairs.coded[0].levels[c], *rest)
+                for c, *rest in zip(pairs.coded[0].codes, *pairs.plain, strict=True)
+            ]
             for pairs in (getattr(shuffled, name), getattr(expected, name))
         )
         assert repr(one) == repr(other)
@@ -166,7 +171,8 @@ class Cluster:
         from distributed import Client
 
         with Client(self.address, timeout=60, set_as_default=False) as client:
-            client.wait_for_workers(workers, timeout=60)
+            if workers:
+                client.wait_for_workers(workers, timeout=60)
 
     def close(self):
         """End all processes."""
@@ -228,7 +234,9 @@ def test_a_scheduler_that_does_not_answer(tmp_path, capsys, kind):
         empty = Cluster(tmp_path / "dask", workers=0) if kind == "no workers" else None
         address = empty.address if empty else address
         started = time.monotonic()
-        assert main(["page", str(tmp_path / "runs"), "-o", str(tmp_path / "out"), "--scheduler", address]) == 2
+        assert (
+            main(["page", str(tmp_path / "runs"), "-o", str(tmp_path / "out"), "--scheduler", address]) == 2
+        )
         took = time.monotonic() - started
         if empty:
             empty.close()

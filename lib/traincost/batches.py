@@ -204,7 +204,9 @@ def _client(address):
         client.wait_for_workers(1, timeout=CONNECT_S)
     except TimeoutError:
         client.close(timeout=1)
-        raise ParameterError(f"`scheduler` {address!r} has no workers; start some (dask worker {address})") from None
+        raise ParameterError(
+            f"`scheduler` {address!r} has no workers; start some (dask worker {address})"
+        ) from None
     return client
 
 

@@ -302,8 +302,7 @@ def _column(values):
 
 def _config_columns(config):
     """Return a column per setting, in the order in which the runs first set them."""
-    names, values = config.coded
-    columns = {}
+    values, columns = config.coded[1], {}
     for name, runs, pairs in _by_name(config):
         codes = np.full(len(config.lengths), -1, dtype=np.int32)
         codes[runs] = values.codes[pairs]

@@ -80,8 +80,8 @@ def _index(folder, found):
         pointer = orjson.loads(found)
         if pointer["format"] != FORMAT:
             raise NothingToReport(
-                f"the index {folder.shown} has the format {pointer['format']!r}; this version of traincost reads "
-                f"{FORMAT!r}: update traincost"
+                f"the index {folder.shown} has the format {pointer['format']!r}; this version of "
+                f"traincost reads {FORMAT!r}: update traincost"
             )
         parts = [Part(**part) for part in pointer["parts"]]
         unopened = [tuple(entry) for entry in pointer["unopened"]]
@@ -89,7 +89,9 @@ def _index(folder, found):
         return Index(folder, pointer["name"], pointer["reader"], parts, alone, unopened)
     except (orjson.JSONDecodeError, KeyError, TypeError) as problem:
         why = f"{type(problem).__name__}: {problem}"
-        raise NothingToReport(f"the index {folder.shown} cannot be read: {POINTER} is damaged ({why})") from None
+        raise NothingToReport(
+            f"the index {folder.shown} cannot be read: {POINTER} is damaged ({why})"
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +142,8 @@ class Index:
             return parquet.table(self.folder.file(file_name(name, part)), columns)
         except (OSError, ValueError) as problem:
             raise NothingToReport(
-                f"the index {self.folder.shown} cannot be read ({remote.why(problem)}); if it was refreshed twice "
-                "just now, try again, else make it again"
+                f"the index {self.folder.shown} cannot be read ({remote.why(problem)}); if it was "
+                "refreshed twice just now, try again, else make it again"
             ) from None
 
     def known(self):
@@ -170,8 +172,8 @@ class Index:
         if format != self.format:
             if self.format != "auto" or any(e[1] == format and e[2] is None for e in entries):
                 raise ParameterError(
-                    f"`format` must be {self.format!r}, with which the index was made, got {format!r}; an index of "
-                    "its own would hold that"
+                    f"`format` must be {self.format!r}, with which the index was made, got "
+                    f"{format!r}; an index of its own would hold that"
                 )
             if format not in READERS:
                 raise ParameterError(f"`format` must be auto or one of {', '.join(READERS)}, got {format!r}")
@@ -264,7 +266,9 @@ def _old(folder):
         return _index(folder, found)
     other = [name for name in folder.names() if name != folders.LOCK and not _OURS.fullmatch(name)]
     if other:
-        raise ParameterError(f"{folder.shown} holds something else than an index ({other[0]!r}); give a folder of its own")
+        raise ParameterError(
+            f"{folder.shown} holds something else than an index ({other[0]!r}); give a folder of its own"
+        )
     return None
 
 
@@ -296,7 +300,9 @@ class _Refresh:
         left = []
         with closing(_Parts(self._folder)) as parts:
             # The blocks that come back hold claims alone; their runs are written.
-            for _ in gathered(self._listing.sources, lambda places: self._block(places, read_files, parts), left):
+            for _ in gathered(
+                self._listing.sources, lambda places: self._block(places, read_files, parts), left
+            ):
                 pass
             remaining = self._remaining()
             small = [part for part in remaining if len(part.live) < SMALL_SOURCES]

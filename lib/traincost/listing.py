@@ -95,7 +95,9 @@ def _listed_elsewhere(url, readers):
     sources = [
         source
         for directory, found in names.items()
-        for source in sources_in(f"{url}/{directory}" if directory else url, directory, sorted(found), readers)
+        for source in sources_in(
+            f"{url}/{directory}" if directory else url, directory, sorted(found), readers
+        )
     ]
     name = printable(remote.shown(url).rpartition("/")[2])
     return Listing(url, name, ordered(sources), ordered(unopened), versions)

@@ -53,7 +53,9 @@ def page(runs_dir, output=None, parameters=None, progress=False):
     runs_dir, name = _input(runs_dir)
     if (parameters or {}).get("scheduler"):
         batches.check(parameters["scheduler"])  # rather than once a kernel has started
-    return publish("profiling", {**(parameters or {}), "runs_dir": runs_dir}, output or Path("reports", name), progress)
+    return publish(
+        "profiling", {**(parameters or {}), "runs_dir": runs_dir}, output or Path("reports", name), progress
+    )
 
 
 def estimate(systems, output=None, parameters=None, progress=False):

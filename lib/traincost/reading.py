@@ -64,10 +64,10 @@ def reader(listing, run, progress=iter, stamped=False):
 
     def read(places):
         tasks = (_task(listing, places[i : i + BATCH], stamped) for i in range(0, len(places), BATCH))
-        for block in run(tasks):
-            for _ in block.places:
+        for found in run(tasks):
+            for _ in found.places:
                 next(bar, None)
-            yield block
+            yield found
 
     return read
 
@@ -126,9 +126,7 @@ def unchanged(stamp, current, content):
         Name to a digest of its content now, for where the states leave it open.
     """
     states = json.loads(stamp)
-    return bool(states) and all(
-        _same(state, current(name), name, content) for name, state in states.items()
-    )
+    return bool(states) and all(_same(state, current(name), name, content) for name, state in states.items())
 
 
 def _same(state, now, name, content):

@@ -23,6 +23,8 @@ FIRST_WAIT_S = 0.2  # before the second try; doubled for each further one
 SMALL_BYTES = 64 * 2**10  # of files that are brought along with those beside them
 GROUP_BYTES = 64 * 2**20  # downloaded together, and held in memory
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+# s3fs would ask for the size of each file before it gets it, to get it in pieces.
+_OPTIONS = {"s3": {"max_concurrency": 1}, "s3a": {"max_concurrency": 1}}
 _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 
 
@@ -97,7 +99,9 @@ def filesystem(url):
         There is none for it, it lacks a package, or the URL holds a password.
     """
     if re.search(r"://[^/@]*:[^/@]*@", url):
-        raise ParameterError(f"{shown(url)!r} must hold no password: give it by the environment, or in fsspec's settings")
+        raise ParameterError(
+            f"{shown(url)!r} must hold no password: give it by the environment, or in fsspec's settings"
+        )
     try:
         import fsspec
         from fsspec.core import url_to_fs
@@ -106,9 +110,11 @@ def filesystem(url):
     known = fsspec.available_protocols()
     scheme = _URL.match(url)[1]
     if scheme not in known:
-        raise ParameterError(f"{shown(url)!r}: there is no {scheme!r}; fsspec knows {', '.join(sorted(known))}")
+        raise ParameterError(
+            f"{shown(url)!r}: there is no {scheme!r}; fsspec knows {', '.join(sorted(known))}"
+        )
     try:
-        system, path = url_to_fs(url, use_listings_cache=False)
+        system, path = url_to_fs(url, use_listings_cache=False, **_OPTIONS.get(scheme, {}))
     except ImportError as problem:
         raise ParameterError(f"{shown(url)!r} needs a package: {problem}") from None
     return system, path.rstrip("/")
@@ -178,7 +184,16 @@ def _is_safe(path):
 
 
 def _version(info):
-    for key in ("ETag", "etag", "md5Hash", "content_md5", "LastModified", "last_modified", "mtime", "created"):
+    for key in (
+        "ETag",
+        "etag",
+        "md5Hash",
+        "content_md5",
+        "LastModified",
+        "last_modified",
+        "mtime",
+        "created",
+    ):
         if info.get(key):
             return str(info[key])
     return ""

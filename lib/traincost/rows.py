@@ -243,11 +243,11 @@ def joined(blocks):
         source,
         {name: list(chain.from_iterable(r.texts[name] for r in rows)) for name in TEXTS},
         _concatenated([r.runtime_s for r in rows]),
-        *(list(chain.from_iterable(getattr(r, name) for r in rows)) for name in ("content", "notes", "compute")),
         *(
-            _joined_pairs([getattr(r, name) for r in rows], *shape)
-            for name, shape in SHAPES.items()
+            list(chain.from_iterable(getattr(r, name) for r in rows))
+            for name in ("content", "notes", "compute")
         ),
+        *(_joined_pairs([getattr(r, name) for r in rows], *shape) for name, shape in SHAPES.items()),
     )
     if (np.diff(source) >= 0).all():
         return merged

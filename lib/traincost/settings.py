@@ -122,7 +122,6 @@ class Profiling(_FromNotebook):
             except (TypeError, ValueError) as problem:
                 raise ParameterError(f"`knobs`: {problem}") from None
 
-
     @property
     def engine(self):
         """Where the runs are read, as `read_collection` takes it."""

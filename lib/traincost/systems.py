@@ -313,8 +313,8 @@ def _runs(path, format):
         rejected.append((0, run.run_id, "", f"is not counted: {run.reason}"))
     if not rows:
         raise NothingToReport(
-            f"no run under {remote.shown(path)!r} has a compute block; Recorder.compute takes stages, processors and "
-            "rate_flops_per_s"
+            f"no run under {remote.shown(path)!r} has a compute block; Recorder.compute takes stages, "
+            "processors and rate_flops_per_s"
         )
     return _systems(collection.name, rows, [], rejected)
 
