@@ -22,7 +22,7 @@ from traincost.claims import gathered
 from traincost.errors import NothingToReport, ParameterError
 from traincost.formats import READERS
 from traincost.formats.files import content, state
-from traincost.listing import Listing, listed, ordered
+from traincost.listing import Listing, collector_paused, listed, ordered
 from traincost.reading import reader, unchanged
 from traincost.rows import Block, printable
 
@@ -247,7 +247,8 @@ def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler
         with folder.locked():
             old = _old(folder)
             folder.remove(folder.leftovers(_OURS.fullmatch, _files(old)))
-            work = _Refresh(listing, folder, old if old and old.format == format else None)
+            with collector_paused():
+                work = _Refresh(listing, folder, old if old and old.format == format else None)
             work.run(reader(listing, run, progress or iter, stamped=True), format)
     return work.counts
 

@@ -1,6 +1,8 @@
 """What there is to read under a directory: the one place that walks a tree."""
 
+import gc
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from traincost import remote
@@ -70,8 +72,21 @@ def listed(runs_dir, format="auto"):
     if remote.is_url(runs_dir):
         return _listed_elsewhere(runs_dir.rstrip("/"), readers(format))
     root = checked(runs_dir)
-    walk = _Walk(root, readers(format))
-    return Listing(root, name_of(root), ordered(walk.sources), ordered(walk.unopened))
+    with collector_paused():
+        walk = _Walk(root, readers(format))
+        return Listing(root, name_of(root), ordered(walk.sources), ordered(walk.unopened))
+
+
+@contextmanager
+def collector_paused():
+    """Hold the garbage collector off, where many objects are made and no cycles worth a search."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def ordered(entries):

@@ -4,16 +4,15 @@ A task goes in, a `rows.Block` comes out, and nothing else is shared: what a bat
 depend on any other.
 """
 
-import gc
 import json
 import os
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from traincost import remote
 from traincost.formats import READERS
 from traincost.formats.files import watched
 from traincost.formats.run import UNREADABLE, Run
+from traincost.listing import collector_paused
 from traincost.rows import block
 
 BATCH = 1_000  # sources
@@ -80,7 +79,7 @@ def _task(listing, places, stamped):
 
 def read_batch(task):
     """Return the `rows.Block` of the sources of a `Task`."""
-    with _collector_paused(), remote.staged(task) as root:
+    with collector_paused(), remote.staged(task) as root:
         if not task.stamped:
             found = [_read(root, task, path, reader) for path, reader in task.sources]
             return block(task.places, found, [""] * len(found))
@@ -135,15 +134,3 @@ def _same(state, now, name, content):
     if len(state) < 4 or state[:3] == now:
         return state[:3] == now
     return state[:2] == now[:2] and state[3] != "" and content(name) == state[3]
-
-
-@contextmanager
-def _collector_paused():
-    """Hold the garbage collector off: a batch makes many objects and no cycles worth a search."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
