@@ -199,11 +199,11 @@ def line(server, monkeypatch):
     proxy.server_close()
 
 
-def upload(root, bucket):
-    """Copy a directory into a bucket of its own."""
+def upload(root, bucket, port):
+    """Copy a directory into a bucket of its own, straight to the server."""
     import s3fs
 
-    system = s3fs.S3FileSystem(use_listings_cache=False)
+    system = s3fs.S3FileSystem(use_listings_cache=False, endpoint_url=f"http://127.0.0.1:{port}")
     system.mkdir(bucket)
     paths = [os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names]
     keys = [f"{bucket}/runs/{os.path.relpath(path, root)}" for path in paths]
@@ -215,7 +215,7 @@ def upload(root, bucket):
 @pytest.mark.filterwarnings("ignore")
 def test_five_thousand_runs_an_index_and_a_page_on_s3(tmp_path, line, capfd):
     root = many_runs(tmp_path / "runs", 5_000)
-    system = upload(root, "many")
+    system = upload(root, "many", line.port)
     line.seen = 0
     line.unavailable, line.dropped = 5, 1
     assert index.refresh("s3://many/runs", "s3://many/index")["read"] == 5_000
@@ -249,7 +249,7 @@ def test_a_line_that_fails_gives_what_a_good_one_gives(tmp_path, line, monkeypat
     results = {"runs": [{"cost_runtime_s": 5.0}], "completed": [1]}
     (root / "tree" / "results.json").write_text(json.dumps(results))
     (root / "tree" / "manifest.json").write_text(json.dumps({"settings": {"lr": 1}}))
-    upload(root, "small")
+    upload(root, "small", line.port)
     monkeypatch.setattr(reading, "BATCH", 25)
     line.unavailable, line.dropped = 20, 5
     assert_same(read_collection("s3://small/runs"), read_collection(root))
@@ -260,7 +260,7 @@ def test_a_line_that_fails_gives_what_a_good_one_gives(tmp_path, line, monkeypat
 @pytest.mark.filterwarnings("ignore")
 def test_denied_access_and_missing_places_are_told_in_one_line(tmp_path, line, capsys):
     write_run(tmp_path / "runs" / "a", record())
-    upload(tmp_path / "runs", "closed")
+    upload(tmp_path / "runs", "closed", line.port)
     with pytest.raises(NothingToReport, match="'s3://closed/nowhere' does not exist"):
         read_collection("s3://closed/nowhere")
     line.denied = True
