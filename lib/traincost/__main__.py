@@ -55,6 +55,8 @@ def _parser():
             metavar=("KEY", "VALUE"),
             help="one parameter; may be repeated",
         )
+        if name == "page":
+            _add_engine(command)
         command.set_defaults(run=run)
     formats = commands.add_parser(
         "formats", help="say what is recognised in a directory, and what is not", description=_formats.__doc__
@@ -63,6 +65,14 @@ def _parser():
     formats.add_argument("--format", default="auto", metavar="NAME", help="one reader instead of all")
     formats.add_argument("--path-pattern", default="", metavar="PATTERN", help="settings in paths: lr_{lr}/…")
     formats.set_defaults(run=_formats)
+    index = commands.add_parser(
+        "index", help="make or refresh an index of a directory of runs", description=_index.__doc__
+    )
+    index.add_argument("source", metavar="RUNS_DIR")
+    index.add_argument("-o", "--output", metavar="INDEX", required=True, help="folder of the index")
+    index.add_argument("--format", default="auto", help="name of the reader (auto)")
+    _add_engine(index)
+    index.set_defaults(run=_index)
     audit = commands.add_parser(
         "audit", help="print the contradictions among what systems report", description=_audit.__doc__
     )
@@ -100,8 +110,36 @@ def _add_plan(commands):
     command.set_defaults(run=_plan)
 
 
+def _add_engine(command):
+    command.add_argument(
+        "--workers", type=int, metavar="N", help="processes that read the runs (1; 0: one for each core)"
+    )
+    command.add_argument("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers read the runs")
+
+
+def _engine(options):
+    """Return the engine's arguments that were given."""
+    given = {"workers": options.workers, "scheduler": options.scheduler}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _index(options):
+    """Make a Parquet index of the runs under RUNS_DIR, or read anew what has changed since."""
+    from functools import partial
+
+    from tqdm import tqdm
+
+    from traincost import index
+
+    progress = partial(tqdm, desc="reading", leave=False, disable=not sys.stderr.isatty())
+    counts = index.refresh(options.source, options.output, options.format, progress, **_engine(options))
+    print(_printable(options.output))
+    print(", ".join(f"{n:,} {what}" for what, n in counts.items()), file=sys.stderr)
+    return 0
+
+
 def _page(options):
-    """Write profiling.html and profiling.json for the runs under RUNS_DIR."""
+    """Write profiling.html and profiling.json for the runs under RUNS_DIR, a directory or an index."""
     return _publish(options, "profiling", ("runs_dir",), "page")
 
 
@@ -127,6 +165,8 @@ def _publish(options, kind, arguments, function):
         parameters[name] = publish.typed(name, text, types)
     for argument in arguments:
         parameters.pop(argument, None)  # the argument is the one that counts
+    if kind == "profiling":
+        parameters |= _engine(options)
     build = getattr(publish, function)
     print(build(*options.sources, options.output, parameters, progress=sys.stderr.isatty()))
     return 0

@@ -1,28 +1,37 @@
-"""A directory of runs as frames; the only place that walks a tree.
+"""A directory of runs as frames.
 
 `read_collection` never fails for what a run contains: a run that cannot be used is a row of
 ``excluded`` with its path and the reason, and its hours, where they are known, stay in sight.
+Runs come as columns (`rows.Rows`), from the readers or from an index, and are sorted out here
+in the same way, so that it does not matter which.
 """
 
+import json
 import os
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import pandas as pd
 
 from traincost import fields as _fields
+from traincost import index, reading
+from traincost import rows as _rows
+from traincost.batches import engine
+from traincost.claims import gathered, upwards
 from traincost.errors import NothingToReport, ParameterError
-from traincost.formats import JOBS, LOGS, READERS, STORES, table_files
+from traincost.formats import JOBS, READERS, table_files
 from traincost.formats import table as _table
-from traincost.formats.files import Unreadable, shortened
+from traincost.formats.files import Unreadable, parse_json, shortened
 from traincost.formats.flatten import flat
 from traincost.formats.paths import PathPattern
-from traincost.formats.run import COMPLETED, FAILED, UNFINISHED, UNREADABLE, Run
+from traincost.formats.run import COMPLETED, FAILED, UNFINISHED, UNREADABLE
+from traincost.listing import Listing, listed, readers
+from traincost.remote import is_url
+from traincost.rows import ALONE, EXACT, config_of, digits, joined, printable, settings
 
 SCORE_PREFIX = "score."
 NULL = str(None)  # how `flatten.flat` writes a JSON null
-MAX_DEPTH = 64  # of directories below runs_dir
 # Neither a leading zero nor a hundred digits: those are names, not quantities.
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?")
 _IDENTITY = ["run_id", "path", "format", "status", "started_at", "runtime_s", "task", "report", "process"]
@@ -60,7 +69,7 @@ class Collection:
     excluded: pd.DataFrame
     notes: pd.DataFrame
     compute: dict
-    parts: pd.DataFrame = field(default_factory=lambda: _parts_frame([]))
+    parts: pd.DataFrame = field(default_factory=lambda: _parts_frame([], []))
 
     @property
     def factors(self):
@@ -75,13 +84,23 @@ class Collection:
         return _fields.describe(self.runs, replicates)
 
 
-def read_collection(runs_dir, format="auto", progress=None, path_pattern="", require_runs=True, table=None):
+def read_collection(
+    runs_dir,
+    format="auto",
+    progress=None,
+    path_pattern="",
+    require_runs=True,
+    table=None,
+    workers=1,
+    scheduler="",
+):
     """Read the runs under a directory, or those of a table.
 
     Parameters
     ----------
     runs_dir : str or path
-        A directory, or a file with a row per run.
+        A directory, the URL of one (``s3://bucket/runs``), an index of either, or a file with a
+        row per run.
     format : str
         A reader's name, or ``auto`` for all of them.
     progress : callable, optional
@@ -93,417 +112,332 @@ def read_collection(runs_dir, format="auto", progress=None, path_pattern="", req
         Refuse a directory without a usable run; else its frames are returned, empty.
     table : formats.table.Table, optional
         Which column of a table is what.
+    workers : int
+        Processes to read in: 1 is this one, 0 one for each core. A script that asks for others
+        must hold its own work below ``if __name__ == "__main__"``.
+    scheduler : str
+        Address of a Dask scheduler (``tcp://host:8786``) whose workers read instead.
 
     Returns
     -------
     Collection
+        The same whatever `workers` and `scheduler` are, and for an index as for its directory.
 
     Raises
     ------
     NothingToReport
         The directory is missing, is none, cannot be read, or holds no run that can be used.
     ParameterError
-        `format` is not known, `path_pattern` cannot be used, or `table` names what is not there.
+        `format` is not known, `path_pattern` cannot be used, `table` names what is not there, or
+        `scheduler` does not answer.
     """
     pattern = PathPattern(path_pattern) if path_pattern else None
-    root = _checked(runs_dir)
-    if os.path.isdir(root):
-        _refuse_columns(table)
-        runs, parts, unopened, titles = _read_directory(root, format, progress)
+    parts = []
+    if _is_table(runs_dir):
+        listing, blocks = _read_table(os.fspath(runs_dir), format, table)
+        titles = [_table.TITLE]
     else:
-        runs, parts, unopened, titles = _read_table(root, format, table), [], [], [_table.TITLE]
-    if pattern:
-        _add_path_fields(runs, pattern)
-    usable, rest = _sorted_out(runs)
+        _refuse_columns(table)
+        listing, blocks = _read_directory(runs_dir, format, progress, workers, scheduler, parts)
+        titles = [READERS[name].TITLE for name in readers(format)]
+    parts += _describe(blocks, listing.sources, pattern)
+    usable, rest = _sorted_out(joined(blocks), listing.sources)
     if require_runs:
-        _refuse_nothing(root, usable, rest + unopened, titles)
-    frame = _runs_frame(usable)
+        _refuse_nothing(listing, usable, rest, titles)
     return Collection(
-        name=_printable(_name(root)),
-        runs=frame,
+        name=listing.name,
+        runs=_runs_frame(usable, listing.sources),
         sections=_sections_frame(usable),
-        excluded=_excluded_frame(rest + unopened),
-        notes=_notes_frame(usable),
-        parts=_parts_frame(parts),
-        compute={i: run.compute for i, (_, _, run) in enumerate(usable) if run.compute},
+        excluded=_excluded_frame(rest, listing),
+        notes=_notes_frame(usable, listing.sources),
+        compute=_compute(usable),
+        parts=_parts_frame(parts, listing.sources),
     )
 
 
 # -- reading -------------------------------------------------------------------------------
 
 
-def _read_directory(root, format, progress):
-    """Return the runs, the parts of runs, what could not be opened, and what was looked for."""
-    readers = _readers(format)
-    sources, unopened = _walk(root, readers)
-    runs, parts = _read_sources(root, sources, progress or iter)
-    runs, described = _with_jobs(runs)
-    return runs, parts + described, unopened, [READERS[name].TITLE for name in readers]
+def _read_directory(runs_dir, format, progress, workers, scheduler, parts):
+    """Return the listing and its blocks, and add to `parts`."""
+    stored = index.opened(runs_dir)
+    listing, read = stored.reading(format) if stored else (listed(runs_dir, format), None)
+    with engine(workers, scheduler) as run:
+        read = read or reading.reader(listing, run, progress or iter)
+        return listing, list(gathered(listing.sources, read, parts))
+
+
+def _is_table(runs_dir):
+    if not isinstance(runs_dir, str | os.PathLike) or is_url(runs_dir):
+        return False
+    ending = os.path.splitext(os.fspath(runs_dir))[1].lower()
+    return os.path.isfile(runs_dir) and ending in table_files.ENDINGS
 
 
 def _read_table(path, format, table):
+    """Return a listing of the rows of a table, and their block."""
     if format not in ("auto", _table.NAME):
         raise ParameterError(f"`format` must be auto or {_table.NAME} for a table, got {format!r}")
     try:
         rows = _table.read_runs(path, table or _table.Table())
     except Unreadable as problem:
         raise NothingToReport(f"runs_dir {path!r} {problem}") from None
-    return [(place, _table.NAME, run) for place, run in rows]
+    name = printable(os.path.splitext(os.path.basename(os.path.realpath(path)))[0])
+    listing = Listing(path, name, [(place, _table.NAME) for place, _ in rows], [])
+    return listing, [_rows.block(range(len(rows)), [[run] for _, run in rows], [""] * len(rows))]
 
 
 def _refuse_columns(table):
     if table is not None and table != _table.Table():
-        names = [f.name for f in fields(table) if getattr(table, f.name) != getattr(_table.Table(), f.name)]
+        plain = _table.Table()
+        names = [f.name for f in fields(table) if getattr(table, f.name) != getattr(plain, f.name)]
         raise ParameterError(f"`{names[0]}` is for a table of runs; `runs_dir` is a directory")
 
 
-def _read_sources(root, sources, progress):
-    """Read reader by reader, so that a log that belongs to a run found before is not read again.
+# -- settings from elsewhere ---------------------------------------------------------------
 
-    Parameters
-    ----------
-    sources : list of (path, reader)
 
-    Returns
-    -------
-    runs : list of (path, reader, Run)
-        In natural order of their paths.
-    parts : list of (path, reader, owner)
-        What was left alone, and the path of the run that it is a part of.
+def _describe(blocks, sources, pattern):
+    """Give runs the settings of the job they ran in and those in their paths, block by block.
+
+    A job in whose directory runs were found is no run beside them: it is dropped, and returned
+    as (position, path of the first of its runs).
     """
-    waiting = {name: [] for name in READERS}
-    for path, name in sources:
-        waiting[name].append(path)
-    runs, parts, claims = [], [], Claims()
-    # One bar for all of them: it moves as the sources are taken from it.
-    bar = iter(progress(sources))
-    for name, paths in waiting.items():
-        for path in paths:
-            next(bar)
-            owner = claims.owner(path, name)
-            if owner is not None:
-                if _recognised(root, path, READERS[name]):
-                    parts.append((path, name, owner))
-                continue
-            found = _read(root, path, READERS[name])
-            claims.add(path, name, found)
-            runs += [(path, name, run) for run in found]
-    next(bar, None)
-    runs.sort(key=lambda entry: _fields.natural(entry[0]))
-    return runs, parts
-
-
-class Claims:
-    """Which directories are those of runs that were read, and what else these runs hold."""
-
-    def __init__(self):
-        self._directories, self._parts = {}, {}
-
-    def add(self, path, reader, runs):
-        """Note the `runs` that a reader found at `path`; an unreadable one claims nothing."""
-        directory = os.path.dirname(path)
-        for run in runs:
-            if run.status != UNREADABLE:
-                if reader not in STORES:
-                    self._directories.setdefault(directory, (path, reader))
-                for part in run.parts:
-                    self._parts.setdefault(os.path.normpath(os.path.join(directory, part)), path)
-
-    def owner(self, path, reader):
-        """Return the path of the run that the source of `reader` at `path` is a part of, or None.
-
-        A log is a part of the run of another reader in its directory or above; the collection's
-        own directory is no run's alone, so that a run in it claims what it names and what lies
-        beside it.
-        """
-        directory = os.path.dirname(path)
-        for place in (path, *_upwards(directory)):
-            if place in self._parts:
-                return self._parts[place]
-            owner, its_reader = self._directories.get(place, (None, reader))
-            if reader in LOGS and its_reader != reader and (place or place == directory):
-                return owner
-        return None
-
-
-def _upwards(directory):
-    """Yield a directory of the collection and those around it, the collection's own last."""
-    while directory:
-        yield directory
-        directory = os.path.dirname(directory)
-    yield ""
-
-
-def _read(root, path, reader):
-    """Return the runs of one source; whatever is wrong with it, the others are read."""
-    try:
-        return reader.read(os.path.join(root, path), _directory_id(root, path))
-    except Exception as problem:
-        # Readers give reasons for all that is known to happen; this is for what is not.
-        reason = f"cannot be read: {type(problem).__name__}: {problem}"
-        return [Run(_directory_id(root, path), UNREADABLE, reason=reason)]
-
-
-def _recognised(root, path, reader):
-    """Say whether a part is what its name says, where the reader can tell more from its beginning."""
-    return not hasattr(reader, "recognises") or reader.recognises(os.path.join(root, path))
-
-
-def _directory_id(root, path):
-    """Return the directory of `path` in the collection, by which runs without a name are told."""
-    return os.path.dirname(path) or os.path.basename(os.path.realpath(root))
-
-
-def _with_jobs(runs):
-    """Give the runs inside a job's directory the settings of the job; it is no run beside them."""
-    jobs = {os.path.dirname(path): (path, name, run) for path, name, run in runs if name in JOBS}
-    if not jobs:
-        return runs, []
+    jobs = _jobs(blocks, sources)
+    if not jobs and not pattern:
+        return []
     replaced = {}
-    for path, name, run in runs:
-        if name in JOBS or run.status == UNREADABLE:
+    for i, block in enumerate(blocks):
+        is_job = sources[block.places[0]][1] in JOBS if block.places else False
+        rows = block.rows if is_job else _with_jobs(block, sources, jobs, replaced)
+        blocks[i] = replace(block, rows=rows)
+    for i, block in enumerate(blocks):
+        if block.places and sources[block.places[0]][1] in JOBS:
+            block = _without_result(block, sources, replaced)
+        kept = [n for n, place in enumerate(block.places) if place not in replaced]
+        blocks[i] = block = block.only(kept)
+        if pattern:
+            blocks[i] = replace(block, rows=_with_path_fields(block, sources, pattern))
+    return [(place, sources[first][0]) for place, first in sorted(replaced.items())]
+
+
+def _jobs(blocks, sources):
+    """Return the directory of each job to its (position, config, why its settings are not known)."""
+    jobs = {}
+    for block in blocks:
+        if block.places and sources[block.places[0]][1] in JOBS:
+            configs, texts = config_of(block.rows.config), block.rows.texts
+            for i, (source, config) in enumerate(zip(block.rows.source.tolist(), configs, strict=True)):
+                place = block.places[source]
+                unknown = texts["reason"][i] if texts["status"][i] == UNREADABLE else ""
+                jobs[_directory(sources, place)] = (place, config, unknown)
+    return jobs
+
+
+def _with_jobs(block, sources, jobs, replaced):
+    """Return a block's rows with the settings of their jobs, and note what these stand for."""
+    if not jobs:
+        return block.rows
+    rows, changed, notes = block.rows, config_of(block.rows.config), list(block.rows.notes)
+    for i, (source, status) in enumerate(zip(rows.source.tolist(), rows.texts["status"], strict=True)):
+        if status == UNREADABLE:
             continue
-        place = next((place for place in _upwards(os.path.dirname(path)) if place in jobs), None)
-        if place is not None:
-            _describe(run, jobs[place][2])
-            replaced.setdefault(jobs[place][0], path)
-    _refuse_resultless(jobs, replaced)
-    kept = [entry for entry in runs if entry[0] not in replaced or entry[1] not in JOBS]
-    return kept, [(path, name, replaced[path]) for path, name, _ in jobs.values() if path in replaced]
+        place = block.places[source]
+        job = next((d for d in upwards(_directory(sources, place)) if d in jobs), None)
+        if job is not None:
+            job_place, config, unknown = jobs[job]
+            changed[i] = {**config, **changed[i]}
+            replaced[job_place] = min(place, replaced.get(job_place, place))
+            if unknown:
+                text = f"lacks the settings of its job: the directory of the job {unknown}"
+                notes[i] = _noted(notes[i], [text])
+    return replace(rows, config=settings(changed), notes=notes)
 
 
-def _describe(run, job):
-    run.config = {**job.config, **run.config}
-    if job.status == UNREADABLE:
-        run.notes.append(f"lacks the settings of its job: the directory of the job {job.reason}")
+def _noted(notes, added):
+    """Return a run's notes, as JSON, with more."""
+    return json.dumps([*json.loads(notes or "[]"), *added])
 
 
-def _refuse_resultless(jobs, replaced):
+def _without_result(block, sources, replaced):
     """Refuse a job without a result where another of its name and directory left one.
 
     The log of a job that was killed ends like that of any other; its missing result tells.
     """
-    groups = {place: (os.path.dirname(place), run.report) for place, (_, _, run) in jobs.items()}
-    has_result = {place: bool(run.parts) or path in replaced for place, (path, _, run) in jobs.items()}
-    with_results = {groups[place] for place in jobs if has_result[place]}
-    for place, (_, _, run) in jobs.items():
-        if groups[place] in with_results and not has_result[place] and run.status in (COMPLETED, UNFINISHED):
-            run.status = FAILED
-            run.reason = "left no result, as other jobs beside it did: it failed, was killed or is at work"
+    texts, places = block.rows.texts, [block.places[source] for source in block.rows.source.tolist()]
+    groups = [
+        (_directory(sources, place).rpartition("/")[0], report)
+        for place, report in zip(places, texts["report"], strict=True)
+    ]
+    parts = dict(zip(block.places, block.parts, strict=True))
+    has_result = [bool(parts[place]) or place in replaced for place in places]
+    left_one = {group for group, has in zip(groups, has_result, strict=True) if has}
+    statuses, reasons = list(texts["status"]), list(texts["reason"])
+    for i, status in enumerate(statuses):
+        if groups[i] in left_one and not has_result[i] and status in (COMPLETED, UNFINISHED):
+            statuses[i] = FAILED
+            reasons[i] = "left no result, as other jobs beside it did: it failed, was killed or is at work"
+    return replace(block, rows=replace(block.rows, texts={**texts, "status": statuses, "reason": reasons}))
 
 
-def _add_path_fields(runs, pattern):
-    for path, name, run in runs:
+def _with_path_fields(block, sources, pattern):
+    """Return a block's rows with the settings that stand in their paths."""
+    rows, changed, notes = block.rows, config_of(block.rows.config), list(block.rows.notes)
+    for i, source in enumerate(rows.source.tolist()):
+        path, reader = sources[block.places[source]]
         # What a table says of a run may be the path of its directory.
-        found = pattern.fields(path if name == _table.NAME else os.path.dirname(path))
-        run.config.update(flat(found, run.notes))
+        found = pattern.fields(path if reader == _table.NAME else path.rpartition("/")[0])
+        added = []
+        changed[i].update(flat(found, added))
         if not found:
-            run.notes.append("its path does not match `path_pattern`: those settings are not set")
+            added.append("its path does not match `path_pattern`: those settings are not set")
+        if added:
+            notes[i] = _noted(notes[i], added)
+    return replace(rows, config=settings(changed), notes=notes)
 
 
-# -- finding -------------------------------------------------------------------------------
-
-
-def _name(root):
-    """Return the name of a directory, or of a table without its ending."""
-    name = os.path.basename(os.path.realpath(root))
-    return name if os.path.isdir(root) else os.path.splitext(name)[0]
-
-
-def _checked(runs_dir):
-    if not isinstance(runs_dir, str | os.PathLike):
-        raise NothingToReport(f"`runs_dir` must be a path, got {runs_dir!r}")
-    root = os.fspath(runs_dir)
-    if not root or not os.path.exists(root):
-        raise NothingToReport(f"runs_dir {root!r} does not exist")
-    if not os.path.isdir(root):
-        if os.path.splitext(root)[1].lower() not in table_files.ENDINGS:
-            raise NothingToReport(
-                f"runs_dir {root!r} is a file; it must be the directory of the runs, or a table of them "
-                f"({', '.join(table_files.ENDINGS)})"
-            )
-        return root
-    try:
-        os.scandir(root).close()
-    except OSError as problem:
-        raise NothingToReport(f"runs_dir {root!r} cannot be read: {problem.strerror}") from None
-    return root
-
-
-def _readers(format):
-    if format == "auto":
-        return list(READERS)
-    if format not in READERS:
-        raise ParameterError(f"`format` must be auto or one of {', '.join(READERS)}, got {format!r}")
-    return [format]
-
-
-def _walk(root, readers):
-    """Return (path, reader) of each source in natural order, and directories not opened."""
-    found, excluded = [], []
-
-    def unopened(problem):
-        path = os.path.relpath(problem.filename, root)
-        reason = f"cannot be opened: {problem.strerror}"
-        excluded.append((path, "", Run(os.path.basename(path), UNREADABLE, reason=reason)))
-
-    seen = {os.path.realpath(root)}
-    for directory, folders, files in os.walk(root, onerror=unopened, followlinks=True):
-        relative = os.path.relpath(directory, root)
-        relative = "" if relative == "." else relative
-        # A directory that bears the name of a source is offered too, so that it is not missed.
-        names = sorted(files + folders)
-        for reader in readers:
-            sources = READERS[reader].sources(directory, names)
-            found += [(os.path.join(relative, name), reader) for name in sources]
-        folders[:] = sorted(_entered(directory, folders, seen), key=_fields.natural)
-        if folders and relative.count(os.sep) >= MAX_DEPTH:
-            reason = f"lies deeper than {MAX_DEPTH} directories: what is below it is not read"
-            excluded.append((relative, "", Run(os.path.basename(relative), UNREADABLE, reason=reason)))
-            folders.clear()
-    found.sort(key=lambda source: _fields.natural(source[0]))
-    return found, excluded
-
-
-def files_below(runs_dir):
-    """Yield the path of every file below a directory, relative to it."""
-    for directory, folders, names in os.walk(runs_dir):
-        folders.sort(key=_fields.natural)
-        for name in sorted(names, key=_fields.natural):
-            yield os.path.relpath(os.path.join(directory, name), runs_dir)
-
-
-def _entered(directory, folders, seen):
-    """Return the folders to go into: a link only where its target is not read anyway.
-
-    `seen` begins with the collection's own directory; a link to what lies in it or around it,
-    or to a target met before, would count runs twice or never end.
-    """
-    entered = []
-    for name in folders:
-        path = os.path.join(directory, name)
-        if os.path.islink(path):
-            target = os.path.realpath(path)
-            if any(
-                f"{a}/".startswith(f"{b}/") for known in seen for a, b in ((target, known), (known, target))
-            ):
-                continue
-            seen.add(target)
-        entered.append(name)
-    return entered
+def _directory(sources, place):
+    return sources[place][0].rpartition("/")[0]
 
 
 # -- sorting out ---------------------------------------------------------------------------
 
 
-def _sorted_out(runs):
+def _sorted_out(rows, sources):
     """Part usable runs from the rest; of runs with one id, or of copies, the first stays."""
-    usable, rest, ids, contents = [], [], {}, {}
-    for path, reader, run in runs:
-        content = None if run.named else _content(run)
-        if not run.reason and run.run_id in ids:
-            run.status, run.reason = "duplicate", f"has the run_id of {ids[run.run_id]}"
-        elif not run.reason and content in contents:
-            run.status = "duplicate"
-            run.reason = f"equals {contents[content]} in settings, start, runtime and sections: a copy"
-        if run.reason:
-            rest.append((path, reader, run))
+    reasons, statuses = list(rows.texts["reason"]), list(rows.texts["status"])
+    ids, contents = {}, {}
+    for i, run_id, content in _candidates(rows):
+        path = sources[rows.source[i]][0]
+        if run_id in ids:
+            statuses[i], reasons[i] = "duplicate", f"has the run_id of {printable(ids[run_id])}"
+        elif content in contents:
+            statuses[i] = "duplicate"
+            same = printable(contents[content])
+            reasons[i] = f"equals {same} in settings, start, runtime and sections: a copy"
         else:
-            ids[run.run_id] = path
+            ids[run_id] = path
             if content:
                 contents[content] = path
-            usable.append((path, reader, run))
-    return usable, rest
+    rows = replace(rows, texts={**rows.texts, "status": statuses, "reason": reasons})
+    usable = np.array([not reason for reason in reasons], dtype=bool)
+    if usable.all():
+        return rows, rows.take(np.empty(0, dtype=np.int64))
+    return rows.take(np.flatnonzero(usable)), rows.take(np.flatnonzero(~usable))
 
 
-def _content(run):
-    """Return what tells a run without a name of its own from others, or None if nothing does.
-
-    Two runs can take the same time to the digits that were kept; they do not in every section,
-    nor start at the same moment as well.
-    """
-    if run.fingerprint:
-        return (run.fingerprint, run.runtime_s, run.started_at)
-    if not run.sections and not (run.started_at and run.scores):
-        return None
-    return (run.runtime_s, run.started_at, repr(run.config), repr(run.sections), repr(run.scores))
-
-
-def _refuse_nothing(root, usable, rest, titles):
-    if usable:
-        return
-    if not rest:
-        raise NothingToReport(
-            f"runs_dir {root!r} holds no runs that traincost understands; it reads: {', '.join(titles)}"
-        )
-    path, _, run = rest[0]
-    raise NothingToReport(
-        f"runs_dir {root!r} holds no completed run to report on: {len(rest)} left out, the first "
-        f"{_printable(path)!r}: {run.reason}"
+def _candidates(rows):
+    """Return (row, run_id, content) of usable runs, in order, that share one of these with another."""
+    usable = np.flatnonzero([not reason for reason in rows.texts["reason"]])
+    frame = pd.DataFrame(
+        {
+            "run_id": pd.Series(rows.texts["run_id"], dtype=object).iloc[usable],
+            "content": pd.Series(rows.content, dtype=object).iloc[usable],
+        }
     )
+    shared = frame["run_id"].duplicated(keep=False)
+    copied = (frame["content"] != "") & frame["content"].duplicated(keep=False)
+    frame = frame[shared | copied]
+    configs = rows.config.take(frame.index.to_numpy())
+    names, values = (coded.codes for coded in configs.coded)
+    ends = np.cumsum(configs.lengths)
+    for i, start, end in zip(frame.index, ends - configs.lengths, ends, strict=True):
+        content = rows.content[i]
+        # A copy has the same settings too, of whatever origin.
+        whole = (content, names[start:end].tobytes(), values[start:end].tobytes()) if content else None
+        whole = content if content.startswith(ALONE) else whole
+        yield i, rows.texts["run_id"][i], whole
+
+
+def _refuse_nothing(listing, usable, rest, titles):
+    if len(usable):
+        return
+    left_out = len(rest) + len(listing.unopened)
+    if not left_out:
+        raise NothingToReport(
+            f"runs_dir {listing.shown!r} holds no runs that traincost understands; "
+            f"it reads: {', '.join(titles)}"
+        )
+    path, reason = next(iter(listing.unopened), None) if not len(rest) else _first(rest, listing.sources)
+    raise NothingToReport(
+        f"runs_dir {listing.shown!r} holds no completed run to report on: {left_out} left out, the first "
+        f"{printable(path)!r}: {reason}"
+    )
+
+
+def _first(rows, sources):
+    return sources[rows.source[0]][0], rows.texts["reason"][0]
 
 
 # -- frames --------------------------------------------------------------------------------
 
 
-def _runs_frame(runs):
-    frame = pd.DataFrame([_identity(*entry) for entry in runs], columns=_IDENTITY)
-    parts = [frame, _config_frame(runs)]
-    for prefix, attribute in (("", "cost"), (SCORE_PREFIX, "scores")):
-        values = [getattr(run, attribute) for _, _, run in runs]
-        names = sorted({name for value in values for name in value})
-        parts.append(
-            pd.DataFrame({prefix + n: [v.get(n, np.nan) for v in values] for n in names}, index=frame.index)
-        )
-    return pd.concat(parts, axis=1)
+def _runs_frame(rows, sources):
+    columns = {
+        **_identity(rows, sources),
+        **_config_columns(rows.config),
+        **_number_columns(rows.cost, ""),
+        **_number_columns(rows.scores, SCORE_PREFIX),
+    }
+    return pd.DataFrame(columns, copy=False)
 
 
-def _identity(path, reader, run):
-    return (
-        _printable(run.run_id),
-        _printable(path),
-        reader,
-        run.status,
-        _printable(run.started_at),
-        np.nan if run.runtime_s is None else run.runtime_s,
-        _printable(run.task),
-        _printable(run.report),
-        _printable(run.process),
-    )
+def _identity(rows, sources):
+    places = rows.source.tolist()
+    found = {
+        **rows.texts,
+        "path": [printable(sources[place][0]) for place in places],
+        "format": [sources[place][1] for place in places],
+        "runtime_s": rows.runtime_s,
+    }
+    return {name: _column(found[name]) for name in _IDENTITY}
 
 
-def _config_frame(runs):
-    configs = [run.config for _, _, run in runs]
-    names = list(dict.fromkeys(name for config in configs for name in config))
-    return pd.DataFrame(
-        {
-            _fields.PREFIX + _printable(name): _series([config.get(name) for config in configs])
-            for name in names
-        },
-        index=range(len(runs)),
-    )
+def _column(values):
+    return values if isinstance(values, np.ndarray) else pd.Series(values, dtype="str")
 
 
-def _series(values):
-    """Return levels as numbers where all are, and else as text; None is missing.
+def _config_columns(config):
+    """Return a column per setting, in the order in which the runs first set them."""
+    values, columns = config.coded[1], {}
+    for name, runs, pairs in _by_name(config):
+        codes = np.full(len(config.lengths), -1, dtype=np.int32)
+        codes[runs] = values.codes[pairs]
+        columns[_fields.PREFIX + name] = _series(values.levels, codes)
+    return columns
+
+
+def _by_name(pairs):
+    """Yield each name in order of first appearance, the runs that have it, and its pairs."""
+    names = pairs.coded[0]
+    order = np.argsort(names.codes, kind="stable")
+    codes, starts = np.unique(names.codes[order], return_index=True)
+    groups = dict(zip(codes.tolist(), np.split(order, starts[1:]), strict=True)) if len(codes) else {}
+    runs = pairs.runs
+    for code, found in sorted(groups.items(), key=lambda group: group[1][0]):
+        yield names.levels[code], runs[found], found
+
+
+def _series(levels, codes):
+    """Return levels as numbers where all are, and else as text; code -1 is missing.
 
     Among numbers a JSON null is missing too; among words it is the level ``None``.
 
     Text counts as a number if every level reads as one, so that ``1e-3`` and ``0.001`` are
     one level, while a hash among words stays text.
     """
-    present = [value for value in values if value is not None and value != NULL]
-    numbers = {value: _number(value) for value in present}
-    if present and all(number is not None for number in numbers.values()):
-        return pd.Series([numbers.get(value, np.nan) for value in values])
-    texts = [None if value is None else _text(value) for value in values]
-    return pd.Series(texts, dtype="str")
+    used, codes = np.unique(codes, return_inverse=True)
+    present = [levels[code] if code >= 0 else None for code in used.tolist()]
+    numbers = [np.nan if level is None or level == NULL else _number(level) for level in present]
+    if None not in numbers and not all(np.isnan(number) for number in numbers):
+        table = np.array(numbers, dtype=float)
+        return pd.Series((table.astype(np.int64) if _whole(table) else table)[codes])
+    texts = np.array([None if level is None else _text(level) for level in present], dtype=object)
+    return pd.Series(texts[codes], dtype="str")
 
 
 def _number(value):
     """Return a level as a number, or None where it is no finite one."""
-    if isinstance(value, int):
-        return value if abs(value) <= 2**53 else None  # a larger one is no exact float
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
         return None
     number = float(value)
@@ -513,44 +447,67 @@ def _number(value):
 def _text(value):
     if isinstance(value, float):
         return f"{value:.15g}"
-    return _digits(value) if isinstance(value, int) else _printable(value)
+    return digits(value) if isinstance(value, int) else value
 
 
-def _digits(value):
-    """Return an integer as text; Python refuses to print one of thousands of digits."""
-    return str(value) if abs(value) < 10**1000 else f"an integer of {value.bit_length()} bits"
+def _number_columns(pairs, prefix):
+    """Return a column per name, sorted: integers where all are and no run lacks one."""
+    (values,), n = pairs.plain, len(pairs.lengths)
+    columns = {}
+    for name, runs, found in sorted(_by_name(pairs), key=lambda entry: entry[0]):
+        column = np.full(n, np.nan)
+        column[runs] = values[found]
+        columns[prefix + name] = column.astype(np.int64) if _whole(column) else column
+    return columns
 
 
-def _sections_frame(runs):
-    rows = [
-        (i, _printable(path), seconds, np.nan if count is None else count)
-        for i, (_, _, run) in enumerate(runs)
-        for path, (seconds, count) in run.sections.items()
+def _whole(numbers):
+    return bool((numbers == np.round(numbers)).all() and (abs(numbers) <= EXACT).all())
+
+
+def _sections_frame(rows):
+    (names,), (seconds, counts) = rows.sections.coded, rows.sections.plain
+    texts = pd.array(np.array([*names.levels, ""], dtype=object), dtype="str")
+    columns = {
+        "run": rows.sections.runs,
+        "section": texts.take(names.codes),
+        "seconds": seconds,
+        "count": counts,
+    }
+    return pd.DataFrame(columns, copy=False)
+
+
+def _excluded_frame(rows, listing):
+    unopened = {name: [""] * len(listing.unopened) for name in _IDENTITY if name != "runtime_s"}
+    unopened["path"] = [printable(path) for path, _ in listing.unopened]
+    unopened["run_id"] = [path.rpartition("/")[2] for path in unopened["path"]]
+    unopened["status"] = [UNREADABLE] * len(listing.unopened)
+    frame = pd.DataFrame({**_identity(rows, listing.sources), "reason": _column(rows.texts["reason"])})
+    last = pd.DataFrame({name: _column(values) for name, values in unopened.items()}, dtype="str")
+    last["reason"] = _column([reason for _, reason in listing.unopened])
+    last["runtime_s"] = np.full(len(last), np.nan)
+    frame = pd.concat([frame, last[list(frame)]], ignore_index=True) if len(last) else frame
+    frame["reason"] = _column([shortened(reason) for reason in frame["reason"]])
+    config = pd.DataFrame(_config_columns(rows.config), index=range(len(rows)))
+    return pd.concat([frame, config.reindex(frame.index)], axis=1)
+
+
+def _notes_frame(rows, sources):
+    found = [
+        (printable(sources[place][0]), run_id, note)
+        for place, run_id, notes in zip(rows.source.tolist(), rows.texts["run_id"], rows.notes, strict=True)
+        if notes
+        for note in map(printable, json.loads(notes))
     ]
-    frame = pd.DataFrame(rows, columns=["run", "section", "seconds", "count"])
-    return frame.astype({"run": np.int64, "section": "str", "seconds": float, "count": float})
+    return pd.DataFrame(found, columns=["path", "run_id", "note"])
 
 
-def _excluded_frame(runs):
-    frame = pd.DataFrame([_identity(*entry) for entry in runs], columns=_IDENTITY)
-    frame["reason"] = [shortened(_printable(run.reason)) for _, _, run in runs]
-    return pd.concat([frame, _config_frame(runs)], axis=1)
-
-
-def _notes_frame(runs):
-    rows = [
-        (_printable(path), _printable(run.run_id), _printable(note))
-        for path, _, run in runs
-        for note in run.notes
-    ]
-    return pd.DataFrame(rows, columns=["path", "run_id", "note"])
-
-
-def _parts_frame(parts):
-    rows = [(_printable(path), name, _printable(owner)) for path, name, owner in parts]
+def _parts_frame(parts, sources):
+    rows = [(printable(sources[place][0]), sources[place][1], printable(owner)) for place, owner in parts]
     return pd.DataFrame(rows, columns=["path", "format", "part_of"])
 
 
-def _printable(text):
-    """Return text that UTF-8 can hold: a file name's undecodable bytes become �."""
-    return str(text).encode("utf-8", "replace").decode("utf-8")
+def _compute(rows):
+    """Return the compute blocks; runs whose blocks are equal share one."""
+    parsed = {text: parse_json(text.encode()) for text in set(rows.compute) if text}
+    return {i: parsed[text] for i, text in enumerate(rows.compute) if text}

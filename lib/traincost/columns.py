@@ -42,6 +42,8 @@ class Column:
 
 def finite(value):
     """Say whether `value` is a number, no truth value, and within the range of a float."""
+    if value.__class__ is float:  # nearly all there are
+        return value - value == 0.0
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     try:

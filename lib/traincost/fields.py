@@ -33,6 +33,7 @@ ALL_RUNS = "all runs"
 MAX_NUMERIC_LEVELS = 8  # a numeric field with more values is tested as a trend
 MIN_RUNS_PER_LEVEL = 3  # on average, for a numeric field to be levels
 ENTANGLED_V = 0.75  # bias-corrected Cramér's V from which two factors are hard to separate
+_DIGITS = re.compile("[0-9]+")
 MAX_MODEL_LEVELS = 200  # a factor with more levels is tested alone, never held in a model
 
 
@@ -269,12 +270,20 @@ def _unique(labels):
 
 
 def natural(text):
-    """Sort key that puts ``pv2`` before ``pv10``."""
-    return [
-        (0, len(part.lstrip("0")), part.lstrip("0")) if part.isdecimal() else (1, 0, part)
-        for part in re.split(r"([0-9]+)", str(text))
-        if part
-    ]
+    """Sort key that puts ``pv2`` before ``pv10``.
+
+    One text, as it is made for every path of a collection: a run of digits is led by its length,
+    without zeros in front, and sorts before other text.
+
+    >>> sorted(["b", "pv10", "pv2", "7"], key=natural)
+    ['7', 'b', 'pv2', 'pv10']
+    """
+    return _DIGITS.sub(_counted, str(text))
+
+
+def _counted(match):
+    digits = match[0].lstrip("0")
+    return f"\0{chr(min(len(digits), 0xD7FF))}{digits}"
 
 
 def _number_text(value):

@@ -8,10 +8,11 @@ import os
 from collections import Counter
 from pathlib import PurePosixPath
 
-from traincost.collection import SCORE_PREFIX, files_below, read_collection
+from traincost.collection import SCORE_PREFIX, read_collection
 from traincost.columns import time_unit
 from traincost.fields import describe
 from traincost.formats import READERS, other, table
+from traincost.listing import files_below
 
 MAX_LINES = 20  # of a list; the rest is counted
 MAX_NAMES = 12  # on a line
@@ -24,14 +25,16 @@ def lines(runs_dir, format="auto", **reading):
     be used: those are what is asked about.
     """
     found = read_collection(runs_dir, format, require_runs=False, **reading)
-    told = {
-        os.path.dirname(path) for frame in (found.runs, found.excluded, found.parts) for path in frame["path"]
-    }
+    parts = [
+        row for row in found.parts.itertuples() if _recognised(os.path.join(runs_dir, row.path), row.format)
+    ]
+    paths = [*found.runs["path"], *found.excluded["path"], *(row.path for row in parts)]
+    told = {os.path.dirname(path) for path in paths}
     unread = [path for path in files_below(runs_dir) if not _within(path, told)]
     counts = [
         f"{_count(len(found.runs), 'run')} read",
         f"{len(found.excluded)} left out",
-        f"{_count(len(found.parts), 'source')} part of these",
+        f"{_count(len(parts), 'source')} part of these",
         f"{_count(len(unread), 'file')} not read",
     ]
     text = [f"{found.name}: {', '.join(counts)}"]
@@ -40,14 +43,18 @@ def lines(runs_dir, format="auto", **reading):
         if len(runs):
             text += ["", f"{reader.TITLE} [{name}]: {_count(len(runs), 'run')}", *_of_format(runs, found)]
     text += _listed("Left out", [f"{r.path}: {r.reason}" for r in found.excluded.itertuples()])
-    text += _listed(
-        "Parts of runs", [f"{r.path} [{r.format}]: of {r.part_of}" for r in found.parts.itertuples()]
-    )
+    text += _listed("Parts of runs", [f"{row.path} [{row.format}]: of {row.part_of}" for row in parts])
     return text + _listed("Not read", _unread(runs_dir, unread))
 
 
 def _count(n, noun):
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _recognised(path, name):
+    """Say whether a part is what its name says, where its reader can tell more from its beginning."""
+    reader = READERS[name]
+    return not hasattr(reader, "recognises") or reader.recognises(path)
 
 
 def _within(path, directories):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import yaml
 
+from traincost import batches, folders, remote
 from traincost.errors import NothingToReport, ParameterError
 from traincost.settings import refuse_unknown
 
@@ -49,18 +50,19 @@ def page(runs_dir, output=None, parameters=None, progress=False):
     BuildFailed
         A cell failed; no page was written.
     """
-    runs_dir, name = _located(runs_dir)
+    runs_dir, name = _input(runs_dir)
     parameters = {**(parameters or {}), "runs_dir": runs_dir}
+    if parameters.get("scheduler"):
+        batches.check(parameters["scheduler"])  # rather than once a kernel has started
     for other in ("sections_table", "rerun_baseline"):
         if parameters.get(other):
-            parameters[other] = os.path.abspath(parameters[other])
+            parameters[other], _ = _input(parameters[other])
     if isinstance(parameters.get("reruns"), dict):
         parameters["reruns"] = {
-            knob: os.path.abspath(path) if isinstance(path, str) else path
+            knob: _input(path)[0] if isinstance(path, str) else path
             for knob, path in parameters["reruns"].items()
         }
-    output = Path(output) if output else Path("reports") / name
-    return publish("profiling", parameters, output.absolute(), progress)
+    return publish("profiling", parameters, output or Path("reports", name), progress)
 
 
 def compare(before, after, output=None, parameters=None, progress=False):
@@ -69,16 +71,9 @@ def compare(before, after, output=None, parameters=None, progress=False):
     Parameters, result and errors as `page`; ``compare.html`` and ``compare.json``, by default in
     ``reports/BEFORE-AFTER``.
     """
-    (before, first), (after, second) = _located(before), _located(after)
+    (before, first), (after, second) = _input(before), _input(after)
     parameters = {**(parameters or {}), "before": before, "after": after}
-    output = Path(output) if output else Path("reports") / f"{first}-{second}"
-    return publish("compare", parameters, output.absolute(), progress)
-
-
-def _located(runs_dir):
-    """Return the absolute path of a directory of runs, or a table of them, and its name."""
-    path = os.path.abspath(os.fspath(runs_dir))
-    return path, _name(path) or "runs"
+    return publish("compare", parameters, output or Path("reports", f"{first}-{second}"), progress)
 
 
 def estimate(systems, output=None, parameters=None, progress=False):
@@ -86,12 +81,20 @@ def estimate(systems, output=None, parameters=None, progress=False):
 
     Parameters, result and errors as `page`; ``estimation.html`` and ``estimation.json``.
     """
-    systems = os.path.abspath(os.fspath(systems))
+    systems, name = _input(systems)
     parameters = {**(parameters or {}), "systems": systems}
     if parameters.get("claims"):
         parameters["claims"] = os.path.abspath(parameters["claims"])
-    output = Path(output) if output else Path("reports") / _name(systems)
-    return publish("estimation", parameters, output.absolute(), progress)
+    return publish("estimation", parameters, output or Path("reports", name), progress)
+
+
+def _input(path):
+    """Return what a notebook reads, absolute or a URL, and its name."""
+    if remote.is_url(path):
+        remote.filesystem(path)  # refuses what it cannot be, before it stands in any notebook
+        return path, os.path.basename(remote.shown(path).rstrip("/")) or "runs"
+    path = os.path.abspath(os.fspath(path))
+    return path, _name(path) or "runs"
 
 
 def _name(path):
@@ -101,7 +104,13 @@ def _name(path):
 
 
 def publish(kind, parameters, output, progress=False):
-    """Execute ``notebooks/<kind>.ipynb`` with `parameters` and write its page into `output`."""
+    """Execute ``notebooks/<kind>.ipynb`` with `parameters` and write its page into `output`.
+
+    Returns
+    -------
+    Path, or str
+        Of the page; its URL where `output` is one.
+    """
     import nbformat
 
     from traincost.exporter import TraincostExporter, declared_parameters
@@ -110,19 +119,21 @@ def publish(kind, parameters, output, progress=False):
     known = declared_parameters(notebook)
     for name in parameters:
         refuse_unknown(name, known)
-    executed = execute(notebook, parameters, output / f"{kind}.failed.ipynb", progress)
+    elsewhere = remote.is_url(output)
+    output = output.rstrip("/") if elsewhere else Path(output).absolute()
+    kept = (Path.cwd() if elsewhere else output) / f"{kind}.failed.ipynb"
+    executed = execute(notebook, parameters, kept, progress)
     html, resources = TraincostExporter().from_notebook_node(executed)
-    files = {f"{kind}.html": html.encode("utf-8"), **resources["outputs"]}
-    written = {output / os.path.normpath(name): content for name, content in files.items()}
-    for path, content in written.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.tmp")
-        temporary.write_bytes(content)
-        os.replace(temporary, path)
-    for table in (output / f"{kind}-tables").glob("*.csv"):
-        if table not in written:  # of a table that this report no longer has
-            table.unlink()
-    return output / f"{kind}.html"
+    files = {f"{kind}.html": html.encode("utf-8")}
+    files |= {os.path.normpath(name): content for name, content in resources["outputs"].items()}
+    folder = folders.at(output)
+    with folders.told(folder):
+        folder.make()
+        folder.publish(files)
+        tables = folders.at(f"{output}/{kind}-tables")
+        # Of tables that this report no longer has.
+        tables.remove([n for n in tables.names() if n.endswith(".csv") and f"{kind}-tables/{n}" not in files])
+    return f"{remote.shown(output)}/{kind}.html" if elsewhere else output / f"{kind}.html"
 
 
 def notebook_path(kind):

@@ -90,6 +90,8 @@ class Profiling(_FromNotebook):
     currency : str
     runtime_column, … sections_unit
         Which column of a table of runs is what: `formats.table.Table`.
+    workers, scheduler : int, str
+        Where the runs are read (`collection.read_collection`); the page does not depend on it.
     """
 
     INPUT: ClassVar[str] = "runs_dir"
@@ -127,6 +129,8 @@ class Profiling(_FromNotebook):
     sections_table: str = ""
     sections_columns: dict = dataclasses.field(default_factory=dict)
     sections_unit: str = "s"
+    workers: int = 1
+    scheduler: str = ""
 
     def __post_init__(self):
         check_types(self)
@@ -148,11 +152,18 @@ class Profiling(_FromNotebook):
         """Return which column of a table of runs is what."""
         return Table(**{field.name: getattr(self, field.name) for field in dataclasses.fields(Table)})
 
+    @property
+    def reading(self):
+        """Return the arguments of `collection.read_collection` that say how to read."""
+        names = ("format", "path_pattern", "table", "workers", "scheduler")
+        return {name: getattr(self, name) for name in names}
+
     def public(self, name):
-        """Return the parameters for the page, without paths."""
+        """Return the parameters for the page, without paths and without where the runs were read."""
         names = {part: os.path.basename(getattr(self, part)) for part in ("sections_table", "rerun_baseline")}
         reruns = {knob: os.path.basename(directory) for knob, directory in self.reruns.items()}
-        return {**super().public(name), **names, "reruns": reruns}
+        shown = {**super().public(name), **names, "reruns": reruns}
+        return {part: value for part, value in shown.items() if part not in ("workers", "scheduler")}
 
 
 @dataclass(frozen=True)

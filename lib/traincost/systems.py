@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from traincost import remote
 from traincost.collection import read_collection
 from traincost.columns import finite
 from traincost.compute import Stage, hardware_burden, network_operations
@@ -110,7 +111,7 @@ def read_systems(path, format="auto", path_pattern=""):
         The file cannot be read, or holds no system that can be used.
     """
     path = os.fspath(path)
-    if os.path.isdir(path):
+    if os.path.isdir(path) or remote.is_url(path):
         return _runs(path, format, path_pattern)
     try:
         content = read_bytes(path)
@@ -321,8 +322,8 @@ def _runs(path, format, path_pattern):
         rejected.append((0, run.run_id, "", f"is not counted: {run.reason}"))
     if not rows:
         raise NothingToReport(
-            f"no run under {path!r} has a compute block; Recorder.compute takes stages, processors and "
-            "rate_flops_per_s"
+            f"no run under {remote.shown(path)!r} has a compute block; Recorder.compute takes stages, "
+            "processors and rate_flops_per_s"
         )
     return _systems(collection.name, rows, [], rejected)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["traincost"]):
-    from traincost import collection
+    from traincost import listing
     from traincost.formats import READERS, files
 
 DATA = Path(__file__).parents[1] / "data"
@@ -27,9 +27,8 @@ MAX_INPUT = 65_536  # bytes
 def sample(kind, folder):
     """Copy the sample of a kind into `folder`; return (source, file) pairs that its reader opens."""
     shutil.copytree(DATA / kind, folder, dirs_exist_ok=True)
-    sources, _ = collection._walk(str(folder), [kind])
     opened = set()
-    for path, _ in sources:
+    for path, _ in listing.listed(folder, kind).sources:
         with files.watched() as used:
             READERS[kind].read(str(folder / path), path)
         opened |= {(path, Path(name)) for name in used if Path(name).is_file()}

@@ -1,9 +1,11 @@
 """Reading files that may be anything: limits, and reasons instead of exceptions."""
 
+import hashlib
 import json
 import math
 import os
 import stat
+import time
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -11,7 +13,12 @@ import orjson
 
 MAX_FILE_MIB = 64
 MAX_REASON = 300  # characters of a message that quotes what was found
-_WATCH = ContextVar("paths used", default=None)
+# Within this time of a reading, a file can change again and keep both its size and its times.
+RACY_NS = 2_000_000_000
+# Without O_NONBLOCK, opening a named pipe would wait for ever.
+_READ_ONLY = os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0)
+_WATCH = ContextVar("states of the paths used", default=None)
+_FETCH = ContextVar("how a file is brought here", default=None)
 
 
 class Unreadable(Exception):
@@ -28,21 +35,10 @@ def opened(path, limit_mib=None):
         It is a directory, a pipe or the like, larger than `limit_mib` (`MAX_FILE_MIB` if None),
         cannot be opened, or a reading inside the block failed.
     """
-    limit_mib = MAX_FILE_MIB if limit_mib is None else limit_mib
-    _used(path)
+    descriptor, status = _descriptor(path, limit_mib)
     try:
-        # Without O_NONBLOCK, opening a named pipe would wait for ever.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))
-    except (OSError, ValueError) as problem:
-        raise Unreadable(f"cannot be opened: {_why(problem)}") from None
-    try:
-        status = os.fstat(descriptor)
-        if stat.S_ISDIR(status.st_mode):
-            raise Unreadable("is a directory, not a file")
-        if not stat.S_ISREG(status.st_mode):
-            raise Unreadable("is not a regular file")
-        if status.st_size > limit_mib * 2**20:
-            raise Unreadable(f"is larger than {limit_mib} MiB")
+        if _WATCH.get() is not None:
+            _used(path, _stamp(status, content(path)))
         with os.fdopen(descriptor, "rb", buffering=0, closefd=False) as file:
             yield file
     except OSError as problem:
@@ -53,8 +49,57 @@ def opened(path, limit_mib=None):
 
 def read_bytes(path, limit_mib=None):
     """Return the content of a regular file; raises what `opened` does."""
-    with opened(path, limit_mib) as file:
-        return file.read()
+    descriptor, status = _descriptor(path, limit_mib)
+    try:
+        found = _all_of(descriptor, status.st_size)
+    except OSError as problem:
+        raise Unreadable(f"cannot be read: {_why(problem)}") from None
+    finally:
+        os.close(descriptor)
+    if _WATCH.get() is not None:
+        _used(path, _stamp(status, _digest(found)))
+    return found
+
+
+def _all_of(descriptor, size):
+    """Return what an open file holds, whether or not it grew or shrank since `size` was asked."""
+    parts = [os.read(descriptor, size + 1)]
+    while len(parts[-1]) > size:
+        size = 2**20
+        parts.append(os.read(descriptor, size + 1))
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _descriptor(path, limit_mib):
+    """Open a regular file; return its descriptor and its `os.stat_result`."""
+    fetch = _FETCH.get()
+    if _WATCH.get() is not None:
+        _used(path, state(path))  # what it is if it cannot be read
+    try:
+        descriptor = os.open(path, _READ_ONLY)
+    except (OSError, ValueError) as problem:
+        raise Unreadable(f"cannot be opened: {_why(problem)}") from None
+    try:
+        status = os.fstat(descriptor)
+        _refuse(status, MAX_FILE_MIB if limit_mib is None else limit_mib)
+        if fetch is not None:
+            fetch(path)  # into this very file
+            status = os.fstat(descriptor)
+    except BaseException as problem:
+        os.close(descriptor)
+        if isinstance(problem, OSError):
+            raise Unreadable(f"cannot be opened: {_why(problem)}") from None
+        raise
+    return descriptor, status
+
+
+def _refuse(status, limit_mib):
+    if stat.S_ISDIR(status.st_mode):
+        raise Unreadable("is a directory, not a file")
+    if not stat.S_ISREG(status.st_mode):
+        raise Unreadable("is not a regular file")
+    if status.st_size > limit_mib * 2**20:
+        raise Unreadable(f"is larger than {limit_mib} MiB")
 
 
 def read_head(path, size):
@@ -65,27 +110,95 @@ def read_head(path, size):
 
 def names(directory):
     """Return the sorted names in a directory; none where it cannot be listed or is none."""
-    _used(directory)
     try:
-        return sorted(os.listdir(directory))
+        found = sorted(os.listdir(directory))
     except (OSError, ValueError):
-        return []
+        found = []
+    if _WATCH.get() is not None:
+        _used(directory, state(directory))
+    return found
 
 
 @contextmanager
 def watched():
-    """Collect in a set the paths that are opened or listed inside the block."""
-    token = _WATCH.set(set())
+    """Collect the paths that are opened or listed inside the block, each with its state.
+
+    Yields
+    ------
+    dict
+        Path to its `state`; that of a file which was read is followed by a digest of its content
+        (empty where it is very large), and has 0 for the time of its change where this time is
+        too late to tell.
+    """
+    token = _WATCH.set({})
     try:
         yield _WATCH.get()
     finally:
         _WATCH.reset(token)
 
 
-def _used(path):
-    paths = _WATCH.get()
-    if paths is not None:
-        paths.add(path)
+@contextmanager
+def fetched(fetch):
+    """Call `fetch` with the path of every file that is opened inside the block, before it is read."""
+    token = _FETCH.set(fetch)
+    try:
+        yield
+    finally:
+        _FETCH.reset(token)
+
+
+def state(path):
+    """Return what tells a file or directory from what it is after a change.
+
+    Returns
+    -------
+    list, or None
+        Of a file, its size, and the times of its modification and of its last change in ns; of a
+        directory, a digest of its names; empty where there is neither; None where it cannot be
+        told.
+    """
+    try:
+        status = os.stat(path)
+        if stat.S_ISDIR(status.st_mode):
+            return digest_of_names(os.listdir(path))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except (OSError, ValueError):
+        return None
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+
+
+def digest_of_names(names):
+    """Return the `state` of a directory."""
+    return [_digest("\0".join(sorted(names)).encode("utf-8", "surrogateescape"))]
+
+
+def content(path):
+    """Return a digest of a regular file's content, or nothing where it cannot be had."""
+    try:
+        descriptor = os.open(path, _READ_ONLY)
+    except (OSError, ValueError):
+        return ""
+    try:
+        size = os.fstat(descriptor).st_size
+        return _digest(_all_of(descriptor, size)) if size <= MAX_FILE_MIB * 2**20 else ""
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
+
+
+def _stamp(status, digest):
+    racy = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < RACY_NS
+    return [status.st_size, status.st_mtime_ns, 0 if racy else status.st_ctime_ns, digest]
+
+
+def _digest(found):
+    return hashlib.blake2b(found, digest_size=16).hexdigest()
+
+
+def _used(path, state):
+    _WATCH.get()[path] = state
 
 
 def _why(problem):

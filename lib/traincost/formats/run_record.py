@@ -86,11 +86,15 @@ def _sections(sections, notes):
             notes.append(f"sections beyond the first {MAX_SECTIONS} are left out")
             break
         seconds = entry.get("seconds") if isinstance(entry, dict) else None
-        if not finite(seconds) or seconds < 0 or not all(path.split("/")):
+        # An empty part of the name makes two slashes here.
+        if not finite(seconds) or seconds < 0 or "//" in f"/{path}/":
             notes.append(f"section {shortened(path, 80)!r} has no usable name or seconds: left out")
             continue
-        count = entry.get("count")
-        if not (finite(count) and count > 0 and float(count).is_integer()):
-            count = None
-        usable[path] = (float(seconds), count)
+        usable[path] = (float(seconds), _count(entry.get("count")))
     return usable
+
+
+def _count(count):
+    if count.__class__ is int and 0 < count < 2**53:  # nearly all there are
+        return count
+    return count if finite(count) and count > 0 and float(count).is_integer() else None
