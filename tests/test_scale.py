@@ -76,7 +76,7 @@ def test_every_attribute_of_a_run_is_carried():
     from traincost.formats.run import Run
 
     carried = {*rows.TEXTS, "runtime_s", "config", "sections", "cost", "scores", "compute", "notes"}
-    told = {"parts", "named"}  # in the claims of a block, and in the content
+    told = {"parts", "named", "fingerprint"}  # in the claims of a block, and in the content
     assert {field.name for field in dataclasses.fields(Run)} == carried | told
 
 

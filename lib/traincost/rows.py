@@ -203,8 +203,8 @@ def config_of(pairs):
     names, values = pairs.coded
     keys = [names.levels[code] for code in names.codes.tolist()]
     levels = [values.levels[code] for code in values.codes.tolist()]
-    ends = np.cumsum(pairs.lengths).tolist()
-    starts = [0, *ends[:-1]]
+    ends = np.cumsum(pairs.lengths)
+    starts, ends = (ends - pairs.lengths).tolist(), ends.tolist()
     return [dict(zip(keys[a:b], levels[a:b], strict=True)) for a, b in zip(starts, ends, strict=True)]
 
 
