@@ -138,7 +138,7 @@ def test_the_comparison_says_what_changed_and_lists_what_has_no_pair(tmp_path):
     text = re.sub(r"<[^>]+>", "", page_of(folder, name))
     assert "Changed setting, the likely cause: evaluate ((no such setting) before, once after)." in text
     assert re.search(r"The paired runs got faster by \d+ % \(\d+ % to \d+ %\)\.", text)
-    assert "since it ran 1 times a run instead of 4" in text
+    assert "since its occurrences in a run went from 4 to 1" in text
     assert "1 run is without a pair" in text
     report = json.loads((folder / "compare.json").read_text())
     assert [row["run_id"] for row in report["tables"]["unpaired"]["rows"]] == ["r0"]
