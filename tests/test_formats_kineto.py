@@ -322,6 +322,7 @@ def peak_mib_and_reasons(path):
     return int(peak), reasons.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["events", "spaces", "text", "nesting", "arguments", "head", "names"])
 def test_a_bomb_is_refused_in_little_memory(tmp_path, kind):
     path = tmp_path / "t.json.gz"

@@ -117,6 +117,7 @@ def test_papermill_and_nbconvert_give_the_same_page(tmp_path):
     assert (tmp_path / "profiling.json").read_bytes() == (tmp_path / "out/profiling.json").read_bytes()
 
 
+@pytest.mark.slow
 def test_papermill_builds_the_comparison_too_and_hides_paths(tmp_path):
     runs, other = small_collection(tmp_path / "runs"), changed_collection(tmp_path / "other")
     publish.compare(runs, other, tmp_path / "out")

@@ -25,9 +25,7 @@ def lines(runs_dir, format="auto", **reading):
     be used: those are what is asked about.
     """
     found = read_collection(runs_dir, format, require_runs=False, **reading)
-    parts = [
-        row for row in found.parts.itertuples() if _recognised(os.path.join(runs_dir, row.path), row.format)
-    ]
+    parts = list(found.parts.itertuples())
     paths = [*found.runs["path"], *found.excluded["path"], *(row.path for row in parts)]
     told = {os.path.dirname(path) for path in paths}
     unread = [path for path in files_below(runs_dir) if not _within(path, told)]
@@ -49,12 +47,6 @@ def lines(runs_dir, format="auto", **reading):
 
 def _count(n, noun):
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
-def _recognised(path, name):
-    """Say whether a part is what its name says, where its reader can tell more from its beginning."""
-    reader = READERS[name]
-    return not hasattr(reader, "recognises") or reader.recognises(path)
 
 
 def _within(path, directories):
