@@ -11,11 +11,12 @@ from pathlib import PurePosixPath
 from traincost.collection import SCORE_PREFIX, read_collection
 from traincost.columns import time_unit
 from traincost.fields import describe
-from traincost.formats import READERS, other, table
+from traincost.formats import READERS, other, table, table_files
 from traincost.listing import files_below
 
 MAX_LINES = 20  # of a list; the rest is counted
 MAX_NAMES = 12  # on a line
+HINT = "; a table of runs is given by its own path"
 
 
 def lines(runs_dir, format="auto", **reading):
@@ -113,5 +114,8 @@ def _unread(runs_dir, paths):
             known.append(f"{path}: {what}")
         else:
             suffixes[PurePosixPath(path).suffix or "no suffix"] += 1
-    unknown = [f"{suffix}: {_count(n, 'file')} of no known kind" for suffix, n in suffixes.most_common()]
+    unknown = [
+        f"{suffix}: {_count(n, 'file')} of no known kind{HINT if suffix in table_files.ENDINGS else ''}"
+        for suffix, n in suffixes.most_common()
+    ]
     return known + unknown
