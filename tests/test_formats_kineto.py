@@ -335,7 +335,8 @@ def test_a_bomb_is_refused_in_little_memory(tmp_path, kind):
 
 
 @pytest.mark.slow
-def test_a_gigabyte_is_read_in_little_memory(tmp_path):
+def test_a_large_trace_is_read_in_less_memory_than_its_size(tmp_path):
+    """A quarter of a GiB; a whole one took the same memory, and minutes."""
     path = tmp_path / "t.json"
     step = ",".join(
         [json.dumps(span("aten::linear", 1, 2.5, "cpu_op", args={"Input Dims": [[4, 8], [8, 8]]}))] * 60
@@ -343,13 +344,13 @@ def test_a_gigabyte_is_read_in_little_memory(tmp_path):
     size, i = 0, 0
     with open(path, "w") as file:
         size += file.write('{"traceEvents": [')
-        while size < 2**30:
+        while size < 2**28:
             size += file.write(json.dumps(span(f"ProfilerStep#{i}", 1000.0 * i, 900.0)) + f",{step},")
             i += 1
         file.write(json.dumps(span("end", 1000.0 * i, 1000.0)) + "]}")
     peak_mib, reasons = peak_mib_and_reasons(path)
     assert reasons == "['']"
-    assert peak_mib < 512
+    assert peak_mib < 128
 
 
 @pytest.mark.reference
