@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from conftest import DATA, REFERENCE, ROOT, record, write_run
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from traincost import read_collection
@@ -82,6 +82,7 @@ def test_nesting_is_by_containment_per_thread_and_rounding_is_cut_off(tmp_path):
     )
 )
 @settings(max_examples=60, deadline=None)
+@example([(30, 2, "a", 0), (30, 4, "a", 0), (31, 3, "a", 0)])
 def test_children_never_take_longer_than_their_parent(spans):
     trace = trace_events.Trace(names=["a", "b", "c"])
     for start, duration, name, thread in spans:
@@ -93,7 +94,7 @@ def test_children_never_take_longer_than_their_parent(spans):
     assert sum(count for _, count in found.values()) == len(spans)
     for path, (seconds, _) in found.items():
         children = [s for other, (s, _) in found.items() if other.rpartition("/")[0] == path]
-        assert all(child <= seconds + 1e-12 for child in children)
+        assert sum(children) <= seconds + 1e-12
 
 
 def test_start_device_and_settings_of_the_profiler_but_no_host(tmp_path):
