@@ -22,7 +22,14 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 
 
 def pytest_addoption(parser):
-    parser.addoption("--benchmarks", action="store_true", help="run the benchmarks of tests/bench")
+    parser.addoption(
+        "--benchmarks",
+        nargs="?",
+        const="full",
+        choices=["full", "small"],
+        help="run the benchmarks of tests/bench; small: only to see that they run",
+    )
+    parser.addoption("--peers-venv", metavar="FOLDER", help="where ydata-profiling is, or may be, installed")
 
 
 def pytest_collection_modifyitems(config, items):
