@@ -45,6 +45,7 @@ LAYERS = [
     {"controls"},
     {"exporter"},
     {"publish", "site"},
+    {"builds"},
     {"__main__", "demo"},
 ]
 NUMERIC = {

@@ -54,7 +54,7 @@ class TraincostExporter(TemplateExporter):
     def from_notebook_node(self, nb, resources=None, **kw):
         """Return the page's HTML; the JSON is among the resources' outputs."""
         check(nb)
-        report = _report(nb)
+        report = report_data(nb)
         resources = dict(resources or {})
         resources["page"] = {
             **_page(report["title"]),
@@ -129,7 +129,8 @@ def _parameters_cell(nb):
     raise RefusedNotebook("the notebook has no cell tagged 'parameters'")
 
 
-def _report(nb):
+def report_data(nb):
+    """Return the data that an executed notebook hands over at its end (`report.Report.finish`)."""
     reports = [
         output.data[MIME]
         for cell in nb.cells

@@ -5,7 +5,9 @@ plain table of runs) and returns a `Drawing`. Legends are text, for the page to 
 """
 
 import functools
+import time
 import warnings
+from collections import deque
 from dataclasses import dataclass
 
 import matplotlib as mpl
@@ -31,6 +33,10 @@ EQUAL_CONTRAST = 0.179  # relative luminance against which black and white contr
 BLACK = "#000001"  # black itself is no attribute in SVG, and would take the colour of the page's text
 MANY_RUNS = 300  # from which a level's runs are drawn as a violin instead of points
 
+# When the last drawings of this process began, in seconds since the epoch, and how long each took:
+# what a profile of a build shows (`builds`).
+TAKEN = deque(maxlen=1_000)
+
 
 @dataclass(frozen=True)
 class Drawing:
@@ -45,6 +51,7 @@ def _drawn(function):
 
     @functools.wraps(function)
     def drawing(*args, **kwargs):
+        began, started = time.time(), time.perf_counter()
         with (
             mpl.rc_context({**mpl.rcParamsDefault, "backend": "svg"}),
             mpl.rc_context(svg.RC),
@@ -53,7 +60,9 @@ def _drawn(function):
             # Text is set by the browser; what DejaVu Sans lacks is not missing there.
             warnings.filterwarnings("ignore", message="Glyph .* missing from font")
             figure, legend = function(*args, **kwargs)
-            return Drawing(svg.inline(figure, function.__name__.replace("_", "-")), tuple(legend))
+            drawn = Drawing(svg.inline(figure, function.__name__.replace("_", "-")), tuple(legend))
+        TAKEN.append((began, time.perf_counter() - started))
+        return drawn
 
     return drawing
 
