@@ -175,9 +175,26 @@ def _publish(options, kind, arguments, function):
     return 0
 
 
+def _import_nbformat():
+    """Import nbformat without a grammar of addresses, which takes a second and no notebook needs.
+
+    jsonschema compiles it as it is imported, where it is installed, to check the format ``iri``.
+    """
+    name = "rfc3987_syntax"
+    absent = "jsonschema" not in sys.modules and name not in sys.modules
+    if absent:
+        sys.modules[name] = None
+    try:
+        import nbformat
+    finally:
+        if absent:
+            del sys.modules[name]
+    return nbformat
+
+
 def _parameters(options, kind, arguments):
     """Return the parameters of the notebook that were given, in a file and one by one."""
-    import nbformat
+    nbformat = _import_nbformat()
 
     from traincost import publish
     from traincost.exporter import declared_types

@@ -218,6 +218,8 @@ def execute(notebook, parameters, failed_path, progress=False):
                 language="python",
                 kernel_manager_class=_own_kernel(folder),
                 stderr_file=sys.stderr if progress else None,
+                # It has nothing to save, and its folder goes with it: no need to wait for a farewell.
+                shutdown_kernel="immediate",
                 raise_on_iopub_timeout=True,
             )
         except DeadKernelError as problem:
