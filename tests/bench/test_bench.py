@@ -171,7 +171,7 @@ def test_verdicts(results, sized, check):
     works = {"ours": ours, "plain": lambda: scipy(plain), "vectorised": lambda: scipy(vectorised)}
     took = results.timed(works)
     entries = results.compare(
-        f"verdicts on 5 factors, {n_permutations:,} permutations",
+        f"verdicts, {n_permutations:,} permutations",
         took["ours"],
         peers=[
             ("scipy permutation_test of f_oneway", took["plain"], 20.0),
@@ -205,7 +205,7 @@ def test_a_bootstrapped_trend(results, sized, check):
         works["sklearn"] = lambda: loop(lambda x, y: LinearRegression().fit(x[:, None], y))
     took = results.timed(works)
     entries = results.compare(
-        f"bootstrapped trend of 4 groups, {n_draws:,} draws",
+        f"bootstrapped trend, {n_draws:,} draws",
         took["ours"],
         peers=[
             ("loop over scikit-learn fits", took.get("sklearn"), 500.0),
@@ -343,7 +343,7 @@ def peers_python(folder):
 
 
 def test_growth(results, sized, tmp_path, many_runs, check):
-    """Time by the slope through three sizes, memory by what each added run adds to the peak."""
+    """Time by its exponent through three sizes, memory by what a run adds to the peak beyond the frames."""
     sizes = sized((1_000, 10_000, 100_000), (50, 100, 200))
     folders = {n: synthetic.write(tmp_path / str(n), n) for n in sizes if n != sizes[1]}
     folders[sizes[1]] = many_runs
@@ -358,7 +358,7 @@ def test_growth(results, sized, tmp_path, many_runs, check):
     took = results.timed(works)
     exponent = np.polyfit(np.log(sizes), np.log([took[n] for n in sizes]), 1)[0]
     beyond = [np.median([x["peak_kib"] - x["frames_kib"] for x in found[n]]) for n in (sizes[0], sizes[-1])]
-    work = f"growth from {sizes[0]:,} to {sizes[-1]:,} runs"
-    time_entry = results.limit(f"{work}: exponent of time", float(exponent), "", 1.05)
+    work = f"growth to {sizes[-1]:,} runs"
+    time_entry = results.limit(f"{work}: exponent", float(exponent), "", 1.05)
     added = float((beyond[1] - beyond[0]) / (sizes[-1] - sizes[0]))
-    check(time_entry + results.limit(f"{work}: memory a run beyond frames", added, "KiB", 2.0))
+    check(time_entry + results.limit(f"{work}: memory", added, "KiB a run", 2.0))
