@@ -31,7 +31,7 @@ test-all: install ## run every test; needs the torch and browser extras and a Ch
 	@$(RUN) pytest -n auto
 
 bench: install ## measure against floor and peers (the peers and torch extras; PEERS_VENV=FOLDER adds ydata-profiling)
-	@$(RUN) pytest -q -s tests/bench --benchmarks $(if $(PEERS_VENV),--peers-venv "$(PEERS_VENV)")
+	@OPENBLAS_NUM_THREADS=1 $(RUN) pytest -q -s tests/bench --benchmarks $(if $(PEERS_VENV),--peers-venv "$(PEERS_VENV)")
 
 bench-report: install ## build reports/benchmark/benchmark.html from what make bench measured
 	@"$(PYTHON)" -c "from traincost import publish; print(publish.benchmark('build/bench/results.json', parameters={'project': 'traincost', 'collection': 'benchmark'}))"

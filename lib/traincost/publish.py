@@ -20,6 +20,8 @@ from traincost.settings import refuse_unknown
 
 PACKAGE = Path(__file__).parent
 KERNEL_LOG = "kernel.log"
+# What a page computes with matrices is small: threads wait for each other for longer than they work.
+_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
 
 
 class BuildFailed(RuntimeError):
@@ -278,6 +280,7 @@ def _own_kernel(folder):
 
         async def _start(self, kwargs):
             kwargs["env"] = {
+                **_ONE_THREAD,
                 **kwargs.get("env", os.environ),
                 "IPYTHONDIR": os.path.join(folder, "ipython"),
                 "MATPLOTLIBRC": os.path.join(folder, "matplotlibrc"),

@@ -124,6 +124,7 @@ class Results:
             "cores": len(os.sched_getaffinity(0)),
             "architecture": platform.machine(),
             "system": platform.system(),
+            "blas_threads": os.environ.get("OPENBLAS_NUM_THREADS", "all"),
             "python": platform.python_version(),
             "packages": {name: version for name, version in versions.items() if version},
             "load_before": round(self.load_before[0], 2),
