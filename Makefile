@@ -13,10 +13,10 @@ EXTRAS := test,explore,formats
 STAMP := build/installed-$(shell printf %s "$(ENV)" | cksum | cut -d' ' -f1)
 RUN := PYTHONDONTWRITEBYTECODE= "$(PYTHON)" -m
 
-.PHONY: help page test test-all bench lint clean install absent
+.PHONY: help page test test-all bench bench-report lint clean install absent
 
 help: ## list these targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | while IFS='|' read -r name what; do printf '  make %-10s %s\n' "$$name" "$$what"; done
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
 
 page: install ## build the shipped pages: reports/demo-sweep/profiling.html, the comparison, the compute cards
 	@$(RUN) traincost page notebooks/runs/demo-sweep -f params/demo.yaml -o reports/demo-sweep
@@ -31,8 +31,11 @@ test: install ## run the tests that take no more than a few minutes
 test-all: install ## run every test; needs all extras and a Chromium
 	@$(RUN) pytest -n auto
 
-bench: install ## print what recording and building cost, as ratios
-	@$(RUN) pytest -q -s tests/bench --benchmarks
+bench: install ## measure against floor and peers (the peers and torch extras; PEERS_VENV=FOLDER adds ydata-profiling)
+	@OPENBLAS_NUM_THREADS=1 $(RUN) pytest -q -s tests/bench --benchmarks $(if $(PEERS_VENV),--peers-venv "$(PEERS_VENV)")
+
+bench-report: install ## build reports/benchmark/benchmark.html from what make bench measured
+	@"$(PYTHON)" -c "from traincost import publish; print(publish.benchmark('build/bench/results.json', parameters={'project': 'traincost', 'collection': 'benchmark'}))"
 
 lint: install ## check style and format
 	@$(RUN) ruff check .

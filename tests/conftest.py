@@ -22,7 +22,14 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 
 
 def pytest_addoption(parser):
-    parser.addoption("--benchmarks", action="store_true", help="run the benchmarks of tests/bench")
+    parser.addoption(
+        "--benchmarks",
+        nargs="?",
+        const="full",
+        choices=["full", "small"],
+        help="run the benchmarks of tests/bench; small: only to see that they run",
+    )
+    parser.addoption("--peers-venv", metavar="FOLDER", help="where ydata-profiling is, or may be, installed")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -101,6 +108,7 @@ def published(tmp_path_factory):
         "compare": lambda to: publish.compare(
             ROOT / "notebooks/runs/demo-sweep-control", ROOT / "notebooks/runs/demo-sweep-once", to
         ),
+        "benchmark": lambda to: publish.benchmark(DATA / "benchmark/results.json", to),
         "demo-card": lambda to: publish.estimate(ROOT / "notebooks/runs/demo-sweep", to),
         "milestones": lambda to: publish.estimate(
             ROOT / "params/milestones.yaml", to, parameters(ROOT / "params/milestones-card.yaml")

@@ -28,11 +28,16 @@ COMPARE = [
     "table-changes", "what-the-change-is-made-of", "figure-parts", "table-parts", "what-else-changed",
     "table-columns", "how-this-was-made", "table-parameters", "table-versions",
 ]  # fmt: skip
+BENCHMARK = [
+    "contents", "top", "what-was-measured", "figure-ratios", "table-measured", "how-this-was-made",
+    "table-machine", "table-parameters", "table-versions",
+]  # fmt: skip
 PLACE = re.compile(r'<(?:h[1-6]|figure|table)\b[^>]*? id="([^"]+)"')
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"), [("golden", PROFILING), ("compare", COMPARE), ("milestones", ESTIMATION)]
+    ("name", "expected"),
+    [("golden", PROFILING), ("compare", COMPARE), ("benchmark", BENCHMARK), ("milestones", ESTIMATION)],
 )
 def test_the_places_of_a_page_are_those_people_link_to(published, name, expected):
     page = published(name).read_text(encoding="utf-8")
@@ -40,7 +45,7 @@ def test_the_places_of_a_page_are_those_people_link_to(published, name, expected
     assert len(re.findall(r"<(?:h[1-6]|figure|table)\b", page)) == len(expected)
 
 
-@pytest.mark.parametrize("name", ["golden", "demo", "compare", "demo-card", "milestones"])
+@pytest.mark.parametrize("name", ["golden", "demo", "compare", "benchmark", "demo-card", "milestones"])
 def test_every_number_links_to_what_holds_it(published, name):
     page = published(name).read_text(encoding="utf-8")
     report = json.loads(published(name).with_suffix(".json").read_text(encoding="utf-8"))

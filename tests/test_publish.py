@@ -483,3 +483,12 @@ def test_a_kernel_that_dies_is_told_and_writes_no_page(tmp_path, monkeypatch, ca
     assert main(["page", str(small_collection(tmp_path / "runs", 2)), "-o", str(tmp_path / "out")]) == 1
     assert "the kernel died" in capfd.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_page_is_computed_with_one_thread_unless_asked_otherwise(tmp_path, monkeypatch):
+    source = "import os; print([os.environ.get(f'{n}_NUM_THREADS') for n in ('OPENBLAS', 'MKL')])"
+    cell = nbformat.v4.new_code_cell(source, metadata={"tags": ["parameters"]})
+    monkeypatch.setenv("MKL_NUM_THREADS", "3")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    nb = publish.execute(nbformat.v4.new_notebook(cells=[cell]), {}, tmp_path / "failed.ipynb")
+    assert nb.cells[0].outputs[0].text == "['1', '3']\n"

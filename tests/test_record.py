@@ -437,3 +437,30 @@ def test_a_meter_is_started_stopped_and_read(tmp_path):
     assert cost["cost_inference_epoch_s"] == 0.25
     assert cost["cost_models"] == 1
     assert "cost_parameters" not in cost
+
+
+def test_time_measured_elsewhere_is_added_where_it_belongs(tmp_path, clock):
+    with Recorder(tmp_path / "a") as run:
+        with run.section("epoch"):
+            clock(5)
+            run.add("train", 3.0, 2)
+        run.add("epoch/train", 1.0)
+    assert read(tmp_path / "a")["sections"] == {
+        "epoch": {"seconds": 5, "count": 1},
+        "epoch/train": {"seconds": 4.0, "count": 3},
+    }
+
+
+def test_time_that_cannot_be_added_is_refused(tmp_path):
+    run = Recorder(tmp_path / "a")
+    with pytest.raises(RuntimeError, match="before the run has started"):
+        run.add("a", 1.0)
+    with run:
+        for seconds in (-1.0, math.nan, math.inf):
+            with pytest.raises(ValueError, match="`seconds` must be zero or more"):
+                run.add("a", seconds)
+        with pytest.raises(ValueError, match="a section name is text"):
+            run.add("a//b", 1.0)
+    with pytest.raises(RuntimeError, match="has ended"):
+        run.add("a", 1.0)
+    assert read(tmp_path / "a")["sections"] == {}

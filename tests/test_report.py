@@ -20,7 +20,7 @@ from traincost.report import Report, Shown
 from traincost.settings import Profiling
 from traincost.tables import MAX_RUNS, Heading, Origin, Table
 
-NAMES = ["golden", "demo", "compare", "demo-card", "milestones"]
+NAMES = ["golden", "demo", "compare", "benchmark", "demo-card", "milestones"]
 SCHEMAS = importlib.resources.files("traincost") / "schemas"
 
 
@@ -32,12 +32,12 @@ def schema(kind):
     return json.loads((SCHEMAS / f"{kind}.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("kind", ["profiling", "compare", "estimation"])
+@pytest.mark.parametrize("kind", ["profiling", "compare", "benchmark", "estimation"])
 def test_a_schema_is_one(kind):
     jsonschema.Draft202012Validator.check_schema(schema(kind))
 
 
-@pytest.mark.parametrize("other", ["compare", "estimation"])
+@pytest.mark.parametrize("other", ["compare", "benchmark", "estimation"])
 def test_schemas_say_the_same_of_what_several_reports_have(other):
     first, second = schema("profiling"), schema(other)
     assert first["$defs"] == second["$defs"]

@@ -12,7 +12,7 @@ import yaml
 from conftest import ROOT
 
 from traincost.exporter import declared_parameters, declared_types
-from traincost.settings import Comparison, Estimation, Exploring, Profiling
+from traincost.settings import Benchmark, Comparison, Estimation, Exploring, Profiling
 
 LIB = ROOT / "lib" / "traincost"
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -35,7 +35,7 @@ LAYERS = [
     {"batches", "claims"},
     {"index"},
     {"collection", "settings", "tables", "subsets"},
-    {"systems", "estimation_tables"},
+    {"systems", "estimation_tables", "benchmarks", "benchmark_tables"},
     {"svg"},
     {"figures", "findings", "render", "markup", "lab_style"},
     {"anchors"},
@@ -45,6 +45,7 @@ LAYERS = [
     {"controls"},
     {"exporter"},
     {"publish", "site"},
+    {"builds"},
     {"__main__", "demo"},
 ]
 NUMERIC = {
@@ -166,6 +167,7 @@ def test_a_notebook_is_plain_and_stored_without_outputs(path):
         ("estimation", Estimation),
         ("compare", Comparison),
         ("explore", Exploring),
+        ("benchmark", Benchmark),
     ],
 )
 def test_a_notebook_declares_its_settings_with_their_types_and_a_comment(name, settings):

@@ -57,6 +57,9 @@ def _parser():
         )
         if name == "page":
             _add_engine(command)
+            command.add_argument(
+                "--profile", action="store_true", help="record this build, and make the page of its builds"
+            )
         command.set_defaults(run=run)
     formats = commands.add_parser(
         "formats", help="say what is recognised in a directory, and what is not", description=_formats.__doc__
@@ -139,8 +142,22 @@ def _index(options):
 
 
 def _page(options):
-    """Write profiling.html and profiling.json for the runs under RUNS_DIR, a directory or an index."""
-    return _publish(options, "profiling", ("runs_dir",), "page")
+    """Write profiling.html and profiling.json for the runs under RUNS_DIR, a directory or an index.
+
+    With --profile also build/profiling.html beside them: where the time of such builds goes.
+    """
+    if not options.profile:
+        return _publish(options, "profiling", ("runs_dir",), "page")
+    from traincost import builds
+
+    def build(watch):
+        with watch.section("parameters"):
+            parameters = _parameters(options, "profiling", ("runs_dir",))
+        return _built(options, "page", parameters, watch=watch)
+
+    for path in builds.recorded(build, options.output):
+        print(path)
+    return 0
 
 
 def _estimate(options):
@@ -154,7 +171,30 @@ def _compare(options):
 
 
 def _publish(options, kind, arguments, function):
-    import nbformat
+    print(_built(options, function, _parameters(options, kind, arguments)))
+    return 0
+
+
+def _import_nbformat():
+    """Import nbformat without a grammar of addresses, which takes a second and no notebook needs.
+
+    jsonschema compiles it as it is imported, where it is installed, to check the format ``iri``.
+    """
+    name = "rfc3987_syntax"
+    absent = "jsonschema" not in sys.modules and name not in sys.modules
+    if absent:
+        sys.modules[name] = None
+    try:
+        import nbformat
+    finally:
+        if absent:
+            del sys.modules[name]
+    return nbformat
+
+
+def _parameters(options, kind, arguments):
+    """Return the parameters of the notebook that were given, in a file and one by one."""
+    nbformat = _import_nbformat()
 
     from traincost import publish
     from traincost.exporter import declared_types
@@ -165,11 +205,14 @@ def _publish(options, kind, arguments, function):
         parameters[name] = publish.typed(name, text, types)
     for argument in arguments:
         parameters.pop(argument, None)  # the argument is the one that counts
-    if kind == "profiling":
-        parameters |= _engine(options)
+    return parameters | (_engine(options) if kind == "profiling" else {})
+
+
+def _built(options, function, parameters, **more):
+    from traincost import publish
+
     build = getattr(publish, function)
-    print(build(*options.sources, options.output, parameters, progress=sys.stderr.isatty()))
-    return 0
+    return build(*options.sources, options.output, parameters, progress=sys.stderr.isatty(), **more)
 
 
 def _check(options):

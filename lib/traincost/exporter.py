@@ -11,7 +11,6 @@ import json
 import re
 
 import mistune
-import nbformat
 from nbconvert.exporters import TemplateExporter
 from traitlets import default
 
@@ -56,7 +55,7 @@ class TraincostExporter(TemplateExporter):
         """Return the page's HTML; the JSON is among the resources' outputs."""
         check(nb)
         nb = without_empty_parts(nb)
-        report = _report(nb)
+        report = report_data(nb)
         resources = dict(resources or {})
         resources["page"] = {
             **_page(report["title"]),
@@ -131,7 +130,8 @@ def _parameters_cell(nb):
     raise RefusedNotebook("the notebook has no cell tagged 'parameters'")
 
 
-def _report(nb):
+def report_data(nb):
+    """Return the data that an executed notebook hands over at its end (`report.Report.finish`)."""
     reports = [
         output.data[MIME]
         for cell in nb.cells
@@ -159,7 +159,7 @@ def without_empty_parts(nb):
             kept += waiting
             waiting = []
         kept.append(cell)
-    return nbformat.from_dict({**nb, "cells": kept})
+    return type(nb)({**nb, "cells": kept})
 
 
 def _shows(cell):

@@ -339,10 +339,14 @@ def _leave_out_identifiers(fields):
     if len(candidates) < 2:
         return fields
     # One level per configuration means that it determines every other factor.
+    most = max(f.n_levels for f in candidates)  # fewer cannot determine so many
     naming = {
         f.name
         for f in candidates
-        if f.kind == "levels" and f.values is None and all(determines(f.codes, g.codes) for g in candidates)
+        if f.kind == "levels"
+        and f.values is None
+        and f.n_levels == most
+        and all(g is f or determines(f.codes, g.codes) for g in candidates)
     }
     if len(naming) == len(candidates):
         return fields

@@ -5,7 +5,9 @@ plain table of runs) and returns a `Drawing`. Legends are text, for the page to 
 """
 
 import functools
+import time
 import warnings
+from collections import deque
 from dataclasses import dataclass
 
 import matplotlib as mpl
@@ -30,6 +32,10 @@ EQUAL_CONTRAST = 0.179  # relative luminance against which black and white contr
 BLACK = "#000001"  # black itself is no attribute in SVG, and would take the colour of the page's text
 MANY_RUNS = 300  # from which a level's runs are drawn as a violin instead of points
 
+# When the last drawings of this process began, in seconds since the epoch, and how long each took:
+# what a profile of a build shows (`builds`).
+TAKEN = deque(maxlen=1_000)
+
 
 @dataclass(frozen=True)
 class Drawing:
@@ -44,6 +50,7 @@ def _drawn(function):
 
     @functools.wraps(function)
     def drawing(*args, **kwargs):
+        began, started = time.time(), time.perf_counter()
         with (
             mpl.rc_context({**mpl.rcParamsDefault, "backend": "svg"}),
             mpl.rc_context(svg.RC),
@@ -52,7 +59,9 @@ def _drawn(function):
             # Text is set by the browser; what DejaVu Sans lacks is not missing there.
             warnings.filterwarnings("ignore", message="Glyph .* missing from font")
             figure, legend = function(*args, **kwargs)
-            return Drawing(svg.inline(figure, function.__name__.replace("_", "-")), tuple(legend))
+            drawn = Drawing(svg.inline(figure, function.__name__.replace("_", "-")), tuple(legend))
+        TAKEN.append((began, time.perf_counter() - started))
+        return drawn
 
     return drawing
 
@@ -390,6 +399,33 @@ def change_parts(parts, unit):
     axes.grid(axis="x")
     axes.set_xlabel(f"change of mean runtime ({unit.symbol})")
     return figure, [*((svg.THEME[colour], text) for _, colour, _, text in pieces), *_cut(n)]
+
+
+@_drawn
+def benchmark_ratios(comparisons):
+    """What each comparison needed of what its target allows, on a log axis; 1 is just met."""
+    comparisons = comparisons.dropna(subset="of_target").head(2 * MAX_ROWS)
+    rows = np.arange(len(comparisons))
+    figure, axes = _axes(0.8 + 0.3 * len(comparisons))
+    axes.axvline(1, color=MUTED, linewidth=0.8)
+    met = comparisons["met"].eq(True)
+    for chosen, colour in ((met, SERIES[0]), (~met, SERIES[1])):
+        axes.plot(comparisons["of_target"].where(chosen), rows, "o", color=colour, markersize=6)
+    axes.set_xscale("log")
+    _plain_log_axis(axes, pd.concat([comparisons["of_target"], pd.Series([1.0])]))
+    low, high = axes.get_xlim()
+    for row, (needed, against) in enumerate(
+        zip(comparisons["of_target"], comparisons["against"], strict=True)
+    ):
+        left = needed < np.sqrt(low * high)  # beside the mark, on the side where there is room
+        x, align = (needed * 1.12, "left") if left else (needed / 1.12, "right")
+        axes.text(x, row, clipped(against, 48), va="center", ha=align, fontsize=8, color=INK)
+    works = comparisons["work"]
+    _label_rows(axes, works.where(works.ne(works.shift()), ""))
+    axes.set_xlabel("needed of what the target allows (log scale)")
+    axes.grid(axis="x")
+    marks = [("o", SERIES[0], "target met"), ("o", SERIES[1], "target missed")]
+    return figure, [((marker, svg.THEME[colour]), text) for marker, colour, text in marks]
 
 
 @_drawn

@@ -5,6 +5,7 @@ its own: nothing that lies beside the runs, or in the user's IPython profile, is
 configured or read.
 """
 
+import contextlib
 import logging
 import os
 import sys
@@ -19,13 +20,34 @@ from traincost.settings import refuse_unknown
 
 PACKAGE = Path(__file__).parent
 KERNEL_LOG = "kernel.log"
+# What a page computes with matrices is small: threads wait for each other for longer than they work.
+_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
 
 
 class BuildFailed(RuntimeError):
     """A cell of the notebook failed; the message names it and where the notebook is kept."""
 
 
-def page(runs_dir, output=None, parameters=None, progress=False):
+class Unwatched:
+    """A build that nobody times; `builds.Watch` is one that somebody does."""
+
+    def section(self, name):
+        """Return a context manager around the part `name` of the build."""
+        return contextlib.nullcontext()
+
+    def prepared(self, notebook):
+        """Return the notebook to execute."""
+        return notebook
+
+    def executed(self, notebook):
+        """Return the executed notebook to publish."""
+        return notebook
+
+
+UNWATCHED = Unwatched()
+
+
+def page(runs_dir, output=None, parameters=None, progress=False, watch=UNWATCHED):
     """Build the profiling page of a directory or a table of runs.
 
     Parameters
@@ -37,6 +59,8 @@ def page(runs_dir, output=None, parameters=None, progress=False):
         Of the notebook, beside `runs_dir`.
     progress : bool
         Show progress on standard error.
+    watch : Unwatched or builds.Watch
+        Told which part of the build begins and ends.
 
     Returns
     -------
@@ -62,7 +86,7 @@ def page(runs_dir, output=None, parameters=None, progress=False):
             knob: _input(path)[0] if isinstance(path, str) else path
             for knob, path in parameters["reruns"].items()
         }
-    return publish("profiling", parameters, output or Path("reports", name), progress)
+    return publish("profiling", parameters, output or Path("reports", name), progress, watch)
 
 
 def compare(before, after, output=None, parameters=None, progress=False):
@@ -88,6 +112,16 @@ def estimate(systems, output=None, parameters=None, progress=False):
     return publish("estimation", parameters, output or Path("reports", name), progress)
 
 
+def benchmark(results, output=None, parameters=None, progress=False):
+    """Build the page of a benchmark's results, a file that ``make bench`` wrote.
+
+    Parameters, result and errors as `page`; ``benchmark.html`` and ``benchmark.json``, by default in
+    ``reports/benchmark``.
+    """
+    parameters = {**(parameters or {}), "results": os.path.abspath(results)}
+    return publish("benchmark", parameters, output or Path("reports", "benchmark"), progress)
+
+
 def _input(path):
     """Return what a notebook reads, absolute or a URL, and its name."""
     if remote.is_url(path):
@@ -103,7 +137,7 @@ def _name(path):
     return name if os.path.isdir(path) else os.path.splitext(name)[0]
 
 
-def publish(kind, parameters, output, progress=False):
+def publish(kind, parameters, output, progress=False, watch=UNWATCHED):
     """Execute ``notebooks/<kind>.ipynb`` with `parameters` and write its page into `output`.
 
     Returns
@@ -111,21 +145,45 @@ def publish(kind, parameters, output, progress=False):
     Path, or str
         Of the page; its URL where `output` is one.
     """
+    with watch.section("check"):
+        notebook = _checked_notebook(kind, parameters)
+    elsewhere = remote.is_url(output)
+    output = output.rstrip("/") if elsewhere else Path(output).absolute()
+    kept = (Path.cwd() if elsewhere else output) / f"{kind}.failed.ipynb"
+    with watch.section("notebook"):
+        executed = execute(watch.prepared(notebook), parameters, kept, progress)
+    executed = watch.executed(executed)
+    with watch.section("export"):
+        files = _files(kind, executed)
+    with watch.section("write"):
+        _write(kind, files, output)
+    return f"{remote.shown(output)}/{kind}.html" if elsewhere else output / f"{kind}.html"
+
+
+def _checked_notebook(kind, parameters):
+    """Return the notebook, which knows all `parameters`."""
     import nbformat
 
-    from traincost.exporter import TraincostExporter, declared_parameters
+    from traincost.exporter import declared_parameters
 
     notebook = nbformat.read(notebook_path(kind), as_version=4)
     known = declared_parameters(notebook)
     for name in parameters:
         refuse_unknown(name, known)
-    elsewhere = remote.is_url(output)
-    output = output.rstrip("/") if elsewhere else Path(output).absolute()
-    kept = (Path.cwd() if elsewhere else output) / f"{kind}.failed.ipynb"
-    executed = execute(notebook, parameters, kept, progress)
+    return notebook
+
+
+def _files(kind, executed):
+    """Return the page and what goes beside it, name to bytes."""
+    from traincost.exporter import TraincostExporter
+
     html, resources = TraincostExporter().from_notebook_node(executed)
-    files = {f"{kind}.html": html.encode("utf-8")}
-    files |= {os.path.normpath(name): content for name, content in resources["outputs"].items()}
+    files = {os.path.normpath(name): content for name, content in resources["outputs"].items()}
+    return {f"{kind}.html": html.encode("utf-8"), **files}
+
+
+def _write(kind, files, output):
+    """Put the files into the folder `output`, in the place of those of an earlier build."""
     folder = folders.at(output)
     with folders.told(folder):
         folder.make()
@@ -133,7 +191,6 @@ def publish(kind, parameters, output, progress=False):
         tables = folders.at(f"{output}/{kind}-tables")
         # Of tables that this report no longer has.
         tables.remove([n for n in tables.names() if n.endswith(".csv") and f"{kind}-tables/{n}" not in files])
-    return f"{remote.shown(output)}/{kind}.html" if elsewhere else output / f"{kind}.html"
 
 
 def notebook_path(kind):
@@ -173,6 +230,8 @@ def execute(notebook, parameters, failed_path, progress=False):
                 language="python",
                 kernel_manager_class=_own_kernel(folder),
                 stderr_file=sys.stderr if progress else None,
+                # It has nothing to save, and its folder goes with it: no need to wait for a farewell.
+                shutdown_kernel="immediate",
                 raise_on_iopub_timeout=True,
             )
         except DeadKernelError as problem:
@@ -221,6 +280,7 @@ def _own_kernel(folder):
 
         async def _start(self, kwargs):
             kwargs["env"] = {
+                **_ONE_THREAD,
                 **kwargs.get("env", os.environ),
                 "IPYTHONDIR": os.path.join(folder, "ipython"),
                 "MATPLOTLIBRC": os.path.join(folder, "matplotlibrc"),

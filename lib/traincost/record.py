@@ -223,6 +223,32 @@ class Recorder:
                     return
             yield item
 
+    def add(self, name, seconds, count=1):
+        """Add time that was measured elsewhere, as in another process, to section `name`.
+
+        Parameters
+        ----------
+        name : str
+            As for `section`.
+        seconds : float
+        count : int
+            Occurrences that took them.
+
+        Raises
+        ------
+        ValueError
+            `seconds` is negative or not finite, or the name is none.
+        RuntimeError
+            The run has not started, or has ended.
+        """
+        if not (math.isfinite(seconds) and seconds >= 0):
+            raise ValueError(f"`seconds` must be zero or more, and finite, got {seconds!r}")
+        section = self.section(name)
+        if isinstance(section, _Deferred):
+            section.refuse()
+        section.seconds += seconds
+        section.count += count
+
     def _new_thread(self):
         if self._runtime_s is not None:
             raise RuntimeError(f"the run {self.run_id!r} has ended; its sections are closed")
@@ -406,6 +432,10 @@ class _Deferred:
         return _timed(self.recorder, self.name, function)
 
     def __enter__(self):
+        self.refuse()
+
+    def refuse(self):
+        """Say that the run has not started."""
         raise RuntimeError(
             f"section {self.name!r} entered before the run has started; "
             "enter the recorder first: with Recorder(...) as run"

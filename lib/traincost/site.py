@@ -19,6 +19,7 @@ KINDS = {
     "profiling": "what it cost and where the time went",
     "estimation": "how much compute it was",
     "compare": "what a change did to it",
+    "benchmark": "how fast it is",
 }
 
 

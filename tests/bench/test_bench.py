@@ -1,131 +1,364 @@
-"""What recording and building cost, as ratios taken in one run: ``make bench``."""
+"""What recording, reading, computing and building cost, against the floor and the peers: ``make bench``.
 
+``--benchmarks=small`` runs every case at a small size, to see that it runs; its ratios say nothing.
+"""
+
+import json
 import shutil
-import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 
+import growth
+import harness
 import nbformat
+import numpy as np
+import orjson
+import pandas as pd
 import pytest
+import synthetic
 from conftest import ROOT
+from harness import installed
 
+from traincost import Recorder, effects, publish, read_collection, trends
 from traincost.report import MIME
 
 pytestmark = pytest.mark.filterwarnings("ignore")
+RESULTS = ROOT / "build/bench/results.json"
+# `traincost page`, of any notebook: papermill, then the exporter.
+BUILD = """
+import sys; from pathlib import Path; from traincost import publish; from traincost.__main__ import main
+if sys.argv[1]: publish.notebook_path = lambda kind: Path(sys.argv[1])
+sys.exit(main(["page", sys.argv[2], "-o", sys.argv[3]]))
+"""
+YDATA = """
+import sys, pandas, ydata_profiling
+report = ydata_profiling.ProfileReport(pandas.read_csv(sys.argv[1]), title="Runs", progress_bar=False)
+report.to_file(sys.argv[2])
+"""
 
 
-@pytest.fixture(autouse=True)
-def only_on_request(request):
-    if not request.config.getoption("--benchmarks"):
+@pytest.fixture(scope="module")
+def results(request):
+    """Collect what the cases measure; print and write it at the end."""
+    size = request.config.getoption("--benchmarks")
+    if not size:
         pytest.skip("benchmarks run with --benchmarks (make bench)")
+    found = harness.Results(size)
+    yield found
+    print("\n\n" + "\n".join(found.table()))
+    found.write(RESULTS if size == "full" else RESULTS.with_name("small.json"))
 
 
-def report(what, ours, theirs, peer, target):
-    ratio = ours / theirs
-    print(f"\n{what}: {ratio:.2f} x {peer} (target at most {target})")
-    return ratio
+@pytest.fixture(scope="module")
+def sized(results):
+    """Return a function that chooses between the sizes of the full and of the small benchmark."""
+    return lambda full, small: full if results.size == "full" else small
 
 
-def per_turn(enter, n=100_000):
-    """Median over repetitions of the seconds that one turn takes."""
-    times = []
-    for _ in range(7):
-        started = time.perf_counter()
-        for _ in range(n):
-            with enter():
-                pass
-        times.append((time.perf_counter() - started) / n)
-    return statistics.median(times)
+@pytest.fixture(scope="module")
+def many_runs(tmp_path_factory, sized):
+    """10,000 run records."""
+    return synthetic.write(tmp_path_factory.mktemp("many") / "runs", sized(10_000, 100))
 
 
-def test_a_section_against_lightnings_simple_profiler(tmp_path):
-    profilers = pytest.importorskip("lightning.pytorch.profilers", reason="needs the torch extra")
-    from traincost import Recorder
+@pytest.fixture
+def check(results):
+    """Return a function that fails where a target is missed; a small size misses none."""
 
-    simple = profilers.SimpleProfiler()
-    with Recorder(tmp_path) as run:
-        ours = per_turn(lambda: run.section("a"))
-        theirs = per_turn(lambda: simple.profile("a"))
-    ratio = report("entering and leaving a section", ours, theirs, "SimpleProfiler.profile()", 0.7)
-    assert ratio <= 0.7
+    def check(entries):
+        missed = [entry for entry in entries if entry.met is False]
+        assert results.size == "small" or not missed, missed
 
-
-def test_importing_the_recorder(tmp_path):
-    def seconds(code):
-        times = []
-        for _ in range(9):
-            started = time.perf_counter()
-            subprocess.run([sys.executable, "-c", code], check=True)
-            times.append(time.perf_counter() - started)
-        return statistics.median(times)
-
-    extra = seconds("from traincost import Recorder") - seconds("pass")
-    print(f"\nimporting the recorder: {1000 * extra:.0f} ms (target at most 50 ms)")
-    assert extra < 0.05
+    return check
 
 
-def test_a_page_against_a_notebook_that_only_imports(tmp_path):
-    """Both executed and converted by the same command: papermill, then nbconvert's exporter."""
-    nb = nbformat.read(ROOT / "notebooks/profiling.ipynb", as_version=4)
-    imports = "import pandas, seaborn, statsmodels.api\n"
-    bare = f"display({{{MIME!r}: {{'kind': 'profiling', 'title': 'bare'}}}}, raw=True)"
-    parameters = next(c for c in nb.cells if "parameters" in c.metadata.tags)
-    nb.cells = [
-        parameters,
-        nbformat.v4.new_code_cell(imports + bare, metadata={"tags": []}),
-    ]
-    nbformat.write(nb, tmp_path / "bare.ipynb")
-    build = (
-        "import sys; from pathlib import Path; from traincost import publish\n"
-        "if sys.argv[1]: publish.notebook_path = lambda kind: Path(sys.argv[1])\n"
-        "publish.page(sys.argv[2], sys.argv[3])"
+def test_reading_records(results, many_runs, check):
+    files = sorted(map(str, many_runs.rglob("run.json")))
+
+    def floor():
+        kept = []
+        for path in files:
+            with open(path, "rb") as file:
+                kept.append(orjson.loads(file.read()))
+
+    def normalized():
+        records = []
+        for path in files:
+            with open(path, encoding="utf-8") as file:
+                records.append(json.load(file))
+        pd.json_normalize(records)
+
+    works = {"ours": lambda: read_collection(many_runs), "floor": floor, "pandas": normalized}
+    if installed("duckdb"):
+        import duckdb
+
+        works["duckdb"] = lambda: duckdb.sql(f"from read_json('{many_runs}/*/*/run.json')").df()
+    took = results.timed(works)
+    entries = results.compare(
+        f"read {len(files):,} run records",
+        took["ours"],
+        [("open, read and parse with orjson", took["floor"], 2.0)],
+        [
+            ("json and pandas.json_normalize", took["pandas"], 2.0),
+            ("DuckDB read_json", took.get("duckdb"), 8.0),
+        ],
     )
-    runs = ROOT / "notebooks/runs/demo-sweep"
-    times = {"": [], str(tmp_path / "bare.ipynb"): []}
-    for _ in range(6):
-        for notebook, taken in times.items():
-            shutil.rmtree(tmp_path / "out", ignore_errors=True)
-            started = time.perf_counter()
-            subprocess.run([sys.executable, "-c", build, notebook, runs, tmp_path / "out"], check=True)
-            taken.append(time.perf_counter() - started)
-    # The first of each pair warms caches.
-    ours, bare = (statistics.median(taken[1:]) for taken in times.values())
-    print(f"\nmedians: page {ours:.2f} s, bare notebook {bare:.2f} s")
-    assert report("the page of 36 runs", ours, bare, "a notebook that only imports", 1.5) <= 1.5
+    check(entries)
 
 
-def test_a_bootstrapped_trend_against_loops():
-    """1,000 draws over the group sizes of the 2022 table, on the same kind of data."""
-    numpy = pytest.importorskip("numpy")
-    linear = pytest.importorskip("sklearn.linear_model", reason="needs the peers extra")
-    from traincost import trends
+def test_effect_sizes(results, sized, check):
+    collection = synthetic.table(sized(100_000, 1_000))
+    names = [f"config.f{i}" for i in range(5)]
+    frame = collection.runs.rename(columns=lambda name: name.removeprefix("config."))
+    response = collection.runs["runtime_s"].to_numpy()
 
-    rng = numpy.random.default_rng(0)
-    groups = [(numpy.sort(rng.uniform(0, 5000, n)), rng.normal(20, 1, n)) for n in (19, 20, 60, 19)]
+    def floor():
+        for name in names:
+            np.bincount(pd.factorize(collection.runs[name])[0], response)
+
+    works = {"ours": lambda: effects.effect_sizes(collection), "floor": floor}
+    import statsmodels.api as sm
+    import statsmodels.formula.api as smf
+
+    model = f"runtime_s ~ {' + '.join(f'C(f{i})' for i in range(5))}"
+    works["statsmodels"] = lambda: sm.stats.anova_lm(smf.ols(model, frame).fit(), typ=2)
+    if installed("pingouin"):
+        import pingouin
+
+        works["pingouin"] = lambda: [
+            pingouin.anova(frame, dv="runtime_s", between=f"f{i}", effsize="n2") for i in range(5)
+        ]
+    took = results.timed(works)
+    entries = results.compare(
+        f"effects of 5 factors, {len(frame):,} runs",
+        took["ours"],
+        [("pandas.factorize and numpy.bincount", took["floor"], 2.5)],
+        [
+            ("statsmodels anova_lm, type II", took["statsmodels"], 15.0),
+            ("pingouin anova of each factor", took.get("pingouin"), 1.5),
+        ],
+    )
+    check(entries)
+
+
+def test_verdicts(results, sized, check):
+    from scipy import stats
+
+    n_permutations = sized(9_999, 99)
+    collection = synthetic.table(36)
+    log = np.log(collection.runs["runtime_s"].to_numpy())
+    levels = [collection.runs[f"config.f{i}"] for i in range(5)]
+    samples = [[log[(column == level).to_numpy()] for level in column.unique()] for column in levels]
+
+    def scipy(statistic):
+        rng = np.random.default_rng(0)
+        for groups in samples:
+            stats.permutation_test(
+                groups, statistic, n_resamples=n_permutations, alternative="greater", rng=rng
+            )
+
+    def plain(*groups):
+        return stats.f_oneway(*groups).statistic
+
+    def vectorised(*groups, axis):
+        return stats.f_oneway(*groups, axis=axis).statistic
+
+    def ours():
+        effects.main_effects(collection, n_permutations=n_permutations)
+
+    works = {"ours": ours, "plain": lambda: scipy(plain), "vectorised": lambda: scipy(vectorised)}
+    took = results.timed(works)
+    entries = results.compare(
+        f"verdicts, {n_permutations:,} permutations",
+        took["ours"],
+        peers=[
+            ("scipy permutation_test of f_oneway", took["plain"], 20.0),
+            # A statistic that takes an axis; of each factor alone, where ours also holds the others.
+            ("the same, vectorised, half of the tests", took["vectorised"], None),
+        ],
+    )
+    check(entries)
+
+
+def test_a_bootstrapped_trend(results, sized, check):
+    """Draws over the group sizes of the 2022 table, on the same kind of data."""
+    n_draws = sized(1_000, 20)
+    rng = np.random.default_rng(0)
+    groups = [(np.sort(rng.uniform(0, 5000, n)), rng.normal(20, 1, n)) for n in (19, 20, 60, 19)]
 
     def ours():
         for x, y in groups:
-            trends.bootstrap_slopes(x, y, 1000, numpy.random.default_rng(1))
+            trends.bootstrap_slopes(x, y, n_draws, np.random.default_rng(1))
 
     def loop(fit):
         for x, y in groups:
-            for _ in range(1000):
+            for _ in range(n_draws):
                 drawn = rng.integers(0, len(x), len(x))
                 fit(x[drawn], trends.perturbed_draw(y[drawn], rng))
 
-    def seconds(work, repetitions):
-        times = []
-        for _ in range(repetitions):
-            started = time.perf_counter()
-            work()
-            times.append(time.perf_counter() - started)
-        return statistics.median(times)
+    works = {"ours": ours, "polyfit": lambda: loop(lambda x, y: np.polyfit(x, y, 1))}
+    if installed("sklearn"):
+        from sklearn.linear_model import LinearRegression
 
-    vectorised = seconds(ours, 9)
-    sklearn = seconds(lambda: loop(lambda x, y: linear.LinearRegression().fit(x[:, None], y)), 3)
-    polyfit = seconds(lambda: loop(lambda x, y: numpy.polyfit(x, y, 1)), 3)
-    print(f"\nbootstrap: {sklearn / vectorised:.0f} x faster than a scikit-learn loop (target at least 500)")
-    print(f"bootstrap: {polyfit / vectorised:.0f} x faster than a polyfit loop (target at least 40)")
-    assert sklearn / vectorised >= 500
-    assert polyfit / vectorised >= 40
+        works["sklearn"] = lambda: loop(lambda x, y: LinearRegression().fit(x[:, None], y))
+    took = results.timed(works)
+    entries = results.compare(
+        f"bootstrapped trend, {n_draws:,} draws",
+        took["ours"],
+        peers=[
+            ("loop over scikit-learn fits", took.get("sklearn"), 500.0),
+            ("loop over numpy.polyfit", took["polyfit"], 40.0),
+        ],
+    )
+    check(entries)
+
+
+def test_entering_and_leaving_a_section(results, sized, tmp_path, check):
+    n = sized(100_000, 1_000)
+
+    def turns(enter):
+        started = time.perf_counter()
+        for _ in range(n):
+            with enter("a"):
+                pass
+        return (time.perf_counter() - started) / n
+
+    def clock():
+        started = time.perf_counter()
+        for _ in range(n):
+            time.perf_counter()
+            time.perf_counter()
+        return (time.perf_counter() - started) / n
+
+    with Recorder(tmp_path) as run:
+        works = {"ours": lambda: turns(run.section), "clock": clock}
+        if installed("lightning"):
+            from lightning.pytorch.profilers import SimpleProfiler
+
+            simple = SimpleProfiler()
+            works["lightning"] = lambda: turns(simple.profile)
+        if installed("torch"):
+            from torch.profiler import record_function
+
+            works["torch"] = lambda: turns(record_function)
+        took = results.timed(works)
+    entries = results.compare(
+        "enter and leave a section",
+        took["ours"],
+        [("two readings of the clock", took["clock"], None)],
+        [
+            ("Lightning SimpleProfiler", took.get("lightning"), 1 / 0.7),
+            ("torch record_function", took.get("torch"), 3.0),
+        ],
+    )
+    check(entries)
+
+
+def test_what_starts_fast(results, check):
+    def python(*arguments):
+        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+
+    took = results.timed(
+        {
+            "help": lambda: python("-m", "traincost", "--help"),
+            "recorder": lambda: python("-c", "from traincost import Recorder"),
+            "nothing": lambda: python("-c", "pass"),
+        }
+    )
+    imported_s = took["recorder"] - took["nothing"]
+    started = results.limit("traincost --help", took["help"], "s", 0.3)
+    check(started + results.limit("import the recorder", imported_s, "s", 0.05))
+
+
+def page(notebook, runs, output):
+    """Build a page in a process of its own."""
+    command = [sys.executable, "-c", BUILD, notebook, runs, output]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def bare_notebook(path):
+    """Write a notebook that only imports what an analysis would, and hands over an empty report."""
+    nb = nbformat.read(publish.notebook_path("profiling"), as_version=4)
+    imports = "import pandas, seaborn, statsmodels.api\n"
+    report = {"kind": "profiling", "title": "bare", "anchors": {}, "tables": {}}
+    bare = f"display({{{MIME!r}: {report!r}}}, raw=True)"
+    parameters = next(c for c in nb.cells if "parameters" in c.metadata.tags)
+    nb.cells = [parameters, nbformat.v4.new_code_cell(imports + bare, metadata={"tags": []})]
+    nbformat.write(nb, path)
+    return path
+
+
+def test_pages(results, many_runs, tmp_path, check):
+    """Each in processes of its own, what is read and imported included."""
+
+    def build(runs, notebook=""):
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+        page(notebook, runs, tmp_path / "out")
+
+    few_runs = ROOT / "notebooks/runs/demo-sweep"
+    bare = bare_notebook(tmp_path / "bare.ipynb")
+    works = {
+        "few": lambda: build(few_runs),
+        "bare": lambda: build(few_runs, bare),
+        "many": lambda: build(many_runs),
+    }
+    took = results.timed(works)
+    small, large = "page of 36 runs", f"page of {len(read_collection(many_runs).runs):,} runs"
+    entries = results.compare(small, took["few"], [("a notebook that only imports", took["bare"], 1.5)])
+    check(entries + results.compare(large, took["many"], [(small, took["few"], 2.0)]))
+
+
+def test_a_large_page_against_ydata_profiling(request, results, many_runs, tmp_path, check):
+    """On the table of the runs, in an environment of its own: it needs an older pandas."""
+    folder = request.config.getoption("--peers-venv")
+    if not folder:
+        pytest.skip("--peers-venv names no folder for the environment of ydata-profiling")
+    python = peers_python(Path(folder).absolute())
+    table = read_collection(many_runs).runs
+    table.to_csv(tmp_path / "runs.csv", index=False)
+
+    def build():
+        page("", many_runs, tmp_path / "out")
+
+    def ydata():
+        command = [python, "-W", "ignore", "-c", YDATA, tmp_path / "runs.csv", tmp_path / "ydata.html"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    took = results.timed({"ours": build, "ydata": ydata})
+    peer = ("ydata-profiling of the table of runs", took["ydata"], 5.0)
+    check(results.compare(f"page of {len(table):,} runs", took["ours"], peers=[peer]))
+
+
+def peers_python(folder):
+    """Return the Python of an environment with ydata-profiling, made in `folder` where there is none."""
+    python = folder / "bin/python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        # Its pandas imports pkg_resources, which newer setuptools lack.
+        needed = ["ydata-profiling", "setuptools<81"]
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *needed], check=True)
+    return python
+
+
+def test_growth(results, sized, tmp_path, many_runs, check):
+    """Time by its exponent through three sizes, memory by what a run adds to the peak beyond the frames."""
+    sizes = sized((1_000, 10_000, 100_000), (50, 100, 200))
+    folders = {n: synthetic.write(tmp_path / str(n), n) for n in sizes if n != sizes[1]}
+    folders[sizes[1]] = many_runs
+    found = {n: [] for n in sizes}
+
+    def measured(n):
+        command = [sys.executable, growth.__file__, folders[n]]
+        found[n].append(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
+        return found[n][-1]["seconds"]
+
+    works = {n: lambda n=n: measured(n) for n in sizes}
+    took = results.timed(works)
+    exponent = np.polyfit(np.log(sizes), np.log([took[n] for n in sizes]), 1)[0]
+    beyond = [np.median([x["peak_kib"] - x["frames_kib"] for x in found[n]]) for n in (sizes[0], sizes[-1])]
+    work = f"growth to {sizes[-1]:,} runs"
+    time_entry = results.limit(f"{work}: exponent", float(exponent), "", 1.05)
+    added = float((beyond[1] - beyond[0]) / (sizes[-1] - sizes[0]))
+    check(time_entry + results.limit(f"{work}: memory", added, "KiB a run", 2.0))
