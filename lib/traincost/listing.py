@@ -4,6 +4,7 @@ import gc
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 
 from traincost import remote
 from traincost.errors import NothingToReport, ParameterError
@@ -12,6 +13,7 @@ from traincost.formats import READERS, table_files
 from traincost.rows import printable
 
 MAX_DEPTH = 64  # of directories below the first
+MANY_NAMES = 100  # in a directory of runs, rather than of one
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,10 +153,27 @@ def name_of(root):
 
 
 def sources_in(directory, relative, names, readers):
-    """Yield (path, reader) of the sources among the sorted `names` in a directory."""
-    for reader in readers:
-        for name in READERS[reader].sources(directory, names):
-            yield (f"{relative}/{name}" if relative else name), reader
+    """Return (path, reader) of the sources among the sorted `names` in a directory."""
+    return [
+        ((f"{relative}/{name}" if relative else name), reader)
+        for reader in _asked(names)
+        if reader in readers
+        for name in READERS[reader].sources(directory, names)
+    ]
+
+
+def _asked(names):
+    """Return the readers to ask for sources among names, in the order of their claims."""
+    return READERS if len(names) > MANY_NAMES else _interested(tuple(names))
+
+
+@lru_cache(maxsize=1_024)
+def _interested(names):
+    """Return the readers that may take one of the names for a source.
+
+    The directories of a sweep's runs hold files of the same names.
+    """
+    return [name for name, reader in READERS.items() if any(map(reader.NAMES.fullmatch, names))]
 
 
 class _Walk:

@@ -55,6 +55,7 @@ class _File:
     run: str
     worker: str
     ranked: bool
+NAMES = re.compile(r".*\.json(\.gz|\.tmp)?", re.DOTALL)
 
 
 def sources(directory, names):
