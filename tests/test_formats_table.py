@@ -373,3 +373,12 @@ def test_memory_below_zero_is_no_cost(selective):
     assert np.isnan(memory[sheet["grad_mem"] < 0]).all()
     kept = sheet["grad_mem"].to_numpy() >= 0
     np.testing.assert_allclose(memory[kept], sheet["grad_mem"][kept] * 1e6 / 2**20)
+
+
+def test_a_separator_around_a_number_is_no_part_of_it(tmp_path):
+    """The control characters U+001C to U+001F, which Python strips as white space."""
+    path = write(tmp_path / "runs.csv", "run_id,runtime_s,lr\na,\x1c5,1\nb,7\x1f,2\n")
+    write(tmp_path / "sections.csv", "run,section,seconds,count\na,epoch,\x1c4,2\n")
+    found = read_collection(path, table=Table(sections_table=str(tmp_path / "sections.csv")))
+    assert list(found.runs["runtime_s"]) == [5, 7]
+    assert list(found.sections["seconds"]) == [4]

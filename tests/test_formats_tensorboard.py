@@ -1,5 +1,6 @@
 """TensorBoard's event files: durations, hyper-parameters, and directories that are one run."""
 
+import shutil
 import subprocess
 import sys
 
@@ -18,7 +19,7 @@ from encoding import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traincost import read_collection
+from traincost import listing, read_collection
 from traincost.formats import tensorboard
 
 T = 1_700_000_000.0
@@ -267,3 +268,15 @@ def test_what_torchs_writer_makes_now(tmp_path):
     check_producer(found)
     # The pause of two seconds before it was resumed is not in it.
     assert found.runs.set_index("run_id").loc["lr0.1_b8", "runtime_s"] < 2 + 6 * 2 / 8
+
+
+def test_no_broken_file_of_a_run_takes_its_others_down(tmp_path):
+    """One after another, directories for a single series included."""
+    folder = shutil.copytree(DATA / "tensorboard", tmp_path / "runs")
+    sources = listing.listed(folder, "tensorboard").sources
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        content = path.read_bytes()
+        path.write_bytes(b"no event")
+        for source, _ in sources:
+            assert all(run.reason or run.runtime_s for run in tensorboard.read(str(folder / source), "run"))
+        path.write_bytes(content)

@@ -11,8 +11,7 @@ import time
 import urllib.request
 
 import pytest
-from conftest import ROOT, record, write_run
-from test_page import ARTEFACTS, CHROMIUM, FLAGS
+from conftest import ARTEFACTS, CHROMIUM, FLAGS, ROOT, record, write_run
 
 from traincost import publish
 

@@ -17,29 +17,48 @@ import atheris
 
 with atheris.instrument_imports(include=["traincost"]):
     from traincost import listing
-    from traincost.formats import READERS, files
+    from traincost.errors import ParameterError
+    from traincost.formats import READERS, files, table
 
 DATA = Path(__file__).parents[1] / "data"
 SLOW_S, MEMORY_MIB = 10, 1024
 MAX_INPUT = 65_536  # bytes
 
 
+def sources(kind, folder):
+    """Return the paths of what a reader may read in `folder`."""
+    if kind == table.NAME:
+        return ["runs.csv"]
+    return [path for path, _ in listing.listed(folder, kind).sources]
+
+
+def read(kind, folder, source):
+    """Return the runs of one source; a table that is refused as a whole has none."""
+    if kind != table.NAME:
+        return READERS[kind].read(str(folder / source), "run")
+    columns = table.Table(sections_table=str(folder / "sections.csv"))
+    try:
+        return [run for _, run in table.read_runs(str(folder / source), columns)]
+    except (files.Unreadable, ParameterError):
+        return []
+
+
 def sample(kind, folder):
     """Copy the sample of a kind into `folder`; return (source, file) pairs that its reader opens."""
     shutil.copytree(DATA / kind, folder, dirs_exist_ok=True)
     opened = set()
-    for path, _ in listing.listed(folder, kind).sources:
+    for source in sources(kind, folder):
         with files.watched() as used:
-            READERS[kind].read(str(folder / path), path)
-        opened |= {(path, Path(name)) for name in used if Path(name).is_file()}
+            read(kind, folder, source)
+        opened |= {(source, Path(name)) for name in used if Path(name).is_file()}
     if not opened:
         raise SystemExit(f"{DATA / kind} holds nothing that the reader {kind!r} opens")
     return sorted(opened)
 
 
-def check(reader, source, folder):
+def check(kind, source, folder):
     """Read one source; complain about what no reader may return."""
-    for run in reader.read(str(folder / source), "run"):
+    for run in read(kind, folder, source):
         usable = run.runtime_s is not None and run.runtime_s > 0
         if not run.reason and not usable:
             raise AssertionError(f"a run without a runtime and without a reason: {run}")
@@ -50,10 +69,10 @@ def check(reader, source, folder):
 def main():
     """Fuzz until the time is up, or something is found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("kind", choices=sorted(READERS))
+    parser.add_argument("kind", choices=sorted([*READERS, table.NAME]))
     parser.add_argument("--seconds", type=int, default=300)
+    parser.add_argument("--input", type=Path, help="a finding, to be read once instead")
     options = parser.parse_args()
-    reader = READERS[options.kind]
     with tempfile.TemporaryDirectory() as root:
         folder, corpus = Path(root, "runs"), Path(root, "corpus")
         corpus.mkdir()
@@ -67,13 +86,21 @@ def main():
             i = (data[0] if data else 0) % len(targets)
             source, path = targets[i]
             path.write_bytes(data[1:])
-            check(reader, source, folder)
+            check(options.kind, source, folder)
             path.write_bytes(originals[i])
 
-        limits = [f"-max_total_time={options.seconds}", f"-timeout={SLOW_S}", f"-rss_limit_mb={MEMORY_MIB}"]
-        atheris.Setup(
-            [sys.argv[0], *limits, f"-max_len={MAX_INPUT}", "-print_final_stats=1", str(corpus)], one
-        )
+        if options.input:
+            one(options.input.read_bytes())
+            return
+        flags = {
+            "max_total_time": options.seconds,
+            "timeout": SLOW_S,
+            "rss_limit_mb": MEMORY_MIB,
+            "max_len": MAX_INPUT,
+            "print_final_stats": 1,
+        }
+        arguments = [sys.argv[0], *(f"-{name}={value}" for name, value in flags.items()), str(corpus)]
+        atheris.Setup(arguments, one)
         atheris.Fuzz()
 
 

@@ -216,8 +216,9 @@ def _runtime(row, columns, factor):
 
 def _value(cell):
     """Return a cell as a number where it reads as one, else as it is; None where it is missing."""
-    if isinstance(cell, str) and _NUMBER.fullmatch(cell.strip()) and len(cell) < 400:
-        return float(cell)
+    text = cell.strip() if isinstance(cell, str) else ""
+    if _NUMBER.fullmatch(text) and len(text) < 400:
+        return float(text)
     return None if cell in ("", "None") else cell
 
 

@@ -187,7 +187,9 @@ def _rename(events, part):
     if part in ROLES:
         events.scalars = {f"{part}/{tag}": point for tag, point in events.scalars.items()}
     elif part != "." and not events.sessions:
-        events.scalars = dict(zip([part], events.scalars.values(), strict=True))
+        # A directory for one series, which is named after it; what is left of a broken one may be more.
+        alone = len(events.scalars) == 1
+        events.scalars = {part if alone else f"{part}/{tag}": p for tag, p in events.scalars.items()}
 
 
 def _event_files(folder):

@@ -1,0 +1,43 @@
+"""Fuzz every reader: ``python tests/fuzz/every_reader.py --seconds 300 --jobs 2``.
+
+Each gets a process of its own for the given time. Exit status 1, with what it said last, where
+one of them found something.
+"""
+
+import argparse
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from traincost.formats import READERS, table
+
+SCRIPT = Path(__file__).with_name("fuzz_reader.py")
+LAST = 4_000  # characters of what a fuzzer said
+
+
+def fuzz(kind, seconds):
+    """Return the exit status of one fuzzer and the end of its output."""
+    command = [sys.executable, str(SCRIPT), kind, "--seconds", str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    return done.returncode, (done.stdout + done.stderr)[-LAST:]
+
+
+def main():
+    """Fuzz all readers and say how each ended."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=int, default=300, help="for each reader")
+    parser.add_argument("--jobs", type=int, default=1, help="readers at a time")
+    options = parser.parse_args()
+    kinds = sorted([*READERS, table.NAME])
+    failed = False
+    with ThreadPoolExecutor(options.jobs) as pool:
+        ends = pool.map(lambda kind: fuzz(kind, options.seconds), kinds)
+        for kind, (status, said) in zip(kinds, ends, strict=True):
+            print(f"{kind}: {'nothing found' if status == 0 else said}", flush=True)
+            failed |= status != 0
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
