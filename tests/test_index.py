@@ -138,6 +138,14 @@ def test_a_file_that_was_missed_and_appears_is_noticed(tmp_path):
     assert refreshed(tmp_path / "runs", tmp_path / "index")["read"] == 1
 
 
+def test_what_is_no_part_but_for_its_name_is_none_in_an_index_either(tmp_path):
+    write_run(tmp_path / "runs" / "a", record("a"))
+    (tmp_path / "runs" / "a" / "search.json").write_text('{"best": 1}')
+    (tmp_path / "runs" / "a" / "trace.json").write_text('{"traceEvents": []}')
+    refreshed(tmp_path / "runs", tmp_path / "index")
+    assert list(read_collection(tmp_path / "index").parts["path"]) == ["a/trace.json"]
+
+
 def test_many_small_refreshes_do_not_leave_many_small_parts(tmp_path):
     for i in range(12):
         write_run(tmp_path / "runs" / f"r{i}", record(f"r{i}"))

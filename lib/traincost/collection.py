@@ -164,7 +164,10 @@ def _read_directory(runs_dir, format, progress, workers, scheduler, parts):
     listing, read = stored.reading(format) if stored else (listed(runs_dir, format), None)
     with engine(workers, scheduler) as run:
         read = read or reading.reader(listing, run, progress or iter)
-        return listing, list(gathered(listing.sources, read, parts))
+        blocks = list(gathered(listing.sources, read, parts))
+    if not stored:
+        parts[:] = reading.recognised(listing, parts)
+    return listing, blocks
 
 
 def _is_table(runs_dir):

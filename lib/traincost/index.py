@@ -23,7 +23,7 @@ from traincost.errors import NothingToReport, ParameterError
 from traincost.formats import READERS
 from traincost.formats.files import content, state
 from traincost.listing import Listing, collector_paused, listed, ordered
-from traincost.reading import reader, unchanged
+from traincost.reading import reader, recognised, unchanged
 from traincost.rows import Block, printable
 
 POINTER = "traincost-index.json"
@@ -305,6 +305,7 @@ class _Refresh:
                 self._listing.sources, lambda places: self._block(places, read_files, parts), left
             ):
                 pass
+            left = recognised(self._listing, [part for part in left if part[0] not in self._stored])
             remaining = self._remaining()
             small = [part for part in remaining if len(part.live) < SMALL_SOURCES]
             if len(small) > MAX_SMALL:
@@ -315,7 +316,7 @@ class _Refresh:
                 "name": self._listing.name,
                 "reader": format,
                 "unopened": [[printable(path), printable(reason)] for path, reason in self._listing.unopened],
-                "left_alone": self._left_alone([place for place, _ in left if place not in self._stored]),
+                "left_alone": self._left_alone([place for place, _ in left]),
                 "parts": [vars(part) for part in remaining + parts.finished()],
             }
             self._folder.publish({POINTER: orjson.dumps(pointer)})

@@ -87,6 +87,24 @@ def read_batch(task):
         return block(task.places, [runs for runs, _ in stamped], [stamp for _, stamp in stamped])
 
 
+def recognised(listing, parts):
+    """Return the parts of runs that are what their names say.
+
+    Parameters
+    ----------
+    parts : list of (position in the listing, owner)
+        Those whose reader cannot tell more from a file's beginning stay.
+    """
+    asked = [p for p, _ in parts if hasattr(READERS[listing.sources[p][1]], "recognises")]
+    dropped = set()
+    for i in range(0, len(asked), BATCH):
+        task = _task(listing, asked[i : i + BATCH], False)
+        with remote.staged(task) as root:
+            entries = zip(task.places, task.sources, strict=True)
+            dropped.update(p for p, (path, name) in entries if not READERS[name].recognises(f"{root}/{path}"))
+    return [part for part in parts if part[0] not in dropped]
+
+
 def _read(root, task, path, reader):
     """Return the runs of one source; whatever is wrong with it, the others are read."""
     directory = path.rpartition("/")[0] or task.name
