@@ -52,7 +52,8 @@ STEPS = (
     ("knobs", f"{READ}; from traincost import speedups; speedups.bounds(c)"),
     ("page", "from traincost import publish; publish.page(folder, out)"),
 )
-PEAK = "import re; print(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1])"
+# Of the process, or of a notebook's kernel that it started.
+PEAK = "import resource as r; print(max(r.getrusage(who).ru_maxrss for who in (r.RUSAGE_SELF, r.RUSAGE_CHILDREN)))"
 
 
 def main():
