@@ -1,8 +1,8 @@
 """Run records: ``run.json`` as `traincost.record.Recorder` writes it."""
 
-import math
 import os
 import re
+from math import inf
 
 from traincost.columns import finite
 from traincost.formats.files import Unreadable, parse_json, read_bytes, shortened
@@ -87,23 +87,25 @@ def _sections(sections, notes):
         notes.append(f"sections must be an object, got {type(sections).__name__}: left out")
         return {}
     usable = {}
-    any_empty = _has_empty_part("/+/".join(sections))
+    are_many, any_empty = len(sections) > MAX_SECTIONS, _has_empty_part("/+/".join(sections))
     for path, entry in sections.items():
-        if len(usable) >= MAX_SECTIONS:
+        if are_many and len(usable) >= MAX_SECTIONS:
             notes.append(f"sections beyond the first {MAX_SECTIONS} are left out")
             break
         seconds, count = (entry.get("seconds"), entry.get("count")) if isinstance(entry, dict) else (None, 0)
         # Nearly all are plain: they are told here, without a call.
-        is_plain = seconds.__class__ is float and 0.0 <= seconds < math.inf
-        if not (is_plain or _is_time(seconds)) or (any_empty and _has_empty_part(path)):
+        is_plain = seconds.__class__ is float and 0.0 <= seconds < inf
+        if is_plain and count.__class__ is int and 0 < count < EXACT and not any_empty:
+            usable[path] = (seconds, count)
+        elif _is_time(seconds) and not _has_empty_part(path):
+            usable[path] = (float(seconds), _count(count))
+        else:
             notes.append(f"section {shortened(path, 80)!r} has no usable name or seconds: left out")
-            continue
-        is_plain = count.__class__ is int and 0 < count < EXACT
-        usable[path] = (float(seconds), count if is_plain else _count(count))
     return usable
 
 
 def _has_empty_part(path):
+    # An empty part of the name makes two slashes here.
     return "//" in f"/{path}/"
 
 
