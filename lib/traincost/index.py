@@ -88,8 +88,8 @@ def _index(folder, found):
         parts = [Part(**part) for part in pointer["parts"]]
         unopened = [tuple(entry) for entry in pointer["unopened"]]
         alone = Part(**pointer["left_alone"]) if pointer["left_alone"] else None
-        seen = Part(**pointer["directories"]) if pointer["directories"] else None
-        version = pointer["version"]
+        seen = Part(**pointer["directories"]) if pointer.get("directories") else None
+        version = pointer.get("version", "")
         return Index(folder, pointer["name"], pointer["reader"], parts, alone, unopened, seen, version)
     except (orjson.JSONDecodeError, KeyError, TypeError) as problem:
         why = f"{type(problem).__name__}: {problem}"
@@ -428,7 +428,6 @@ class _Refresh:
         with self._folder.create(file_name("sources", part)) as file:
             parquet.write_sources(file, block, [folders.encoded(path) for path in paths])
         return vars(part)
-
 
     def _directories(self):
         """Write the list of the directories, or keep that of the old index; return its part, or None."""

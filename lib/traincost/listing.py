@@ -248,7 +248,7 @@ class _Walk:
             self.seen[relative] = known
             return known[1]
         children, is_plain = self._scanned(directory)
-        if is_plain and 0 < status.st_mtime_ns and max(state[1:]) < self._settled_ns:
+        if is_plain and status.st_mtime_ns > 0 and max(state[1:]) < self._settled_ns:
             self.seen[relative] = (state, children)
         return children
 

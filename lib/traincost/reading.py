@@ -145,7 +145,9 @@ def unchanged(stamp, current, content):
     states = parse_json(stamp.encode())
     for name, state in states.items():
         now = current(name)
-        if state is None or now is None or (state[:3] != now and not _same_content(state, now, name, content)):
+        if state is None or now is None:
+            return False
+        if state[:3] != now and not _same_content(state, now, name, content):
             return False
     return bool(states)
 

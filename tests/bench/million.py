@@ -53,7 +53,9 @@ STEPS = (
     ("page", "from traincost import publish; publish.page(folder, out)"),
 )
 # Of the process, or of a notebook's kernel that it started.
-PEAK = "import resource as r; print(max(r.getrusage(who).ru_maxrss for who in (r.RUSAGE_SELF, r.RUSAGE_CHILDREN)))"
+PEAK = (
+    "from resource import *; print(max(getrusage(who).ru_maxrss for who in (RUSAGE_SELF, RUSAGE_CHILDREN)))"
+)
 
 
 def main():

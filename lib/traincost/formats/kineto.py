@@ -55,6 +55,8 @@ class _File:
     run: str
     worker: str
     ranked: bool
+
+
 NAMES = re.compile(r".*\.json(\.gz|\.tmp)?", re.DOTALL)
 
 
