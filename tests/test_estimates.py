@@ -420,7 +420,8 @@ def test_the_card_is_built_and_holds_the_same_rules_as_the_page(tmp_path, monkey
     monkeypatch.chdir(ROOT)
     arguments = ["estimate", str(MILESTONES), "-f", "params/milestones-card.yaml", "-o", str(tmp_path)]
     assert main(arguments) == 0
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["estimation.html", "estimation.json"]
+    names = ["estimation-tables", "estimation.html", "estimation.json"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == names
     page = (tmp_path / "estimation.html").read_text(encoding="utf-8")
     report = json.loads((tmp_path / "estimation.json").read_text())
     assert report["parameters"]["systems"] == "milestones"

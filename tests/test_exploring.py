@@ -266,6 +266,7 @@ def test_the_notebook_runs_headless_and_follows_a_choice(tmp_path):
     assert all(figure not in figures[1] for figure in figures[0])
 
 
+@pytest.mark.slow
 def test_without_the_extra_the_notebook_is_plain_and_says_how_to_get_it(tmp_path):
     """In an interpreter where the two packages cannot be found, as if they were not installed."""
     hidden = (

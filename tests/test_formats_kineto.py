@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from conftest import DATA, REFERENCE, ROOT, record, write_run
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from traincost import read_collection
@@ -82,6 +82,7 @@ def test_nesting_is_by_containment_per_thread_and_rounding_is_cut_off(tmp_path):
     )
 )
 @settings(max_examples=60, deadline=None)
+@example([(30, 2, "a", 0), (30, 4, "a", 0), (31, 3, "a", 0)])
 def test_children_never_take_longer_than_their_parent(spans):
     trace = trace_events.Trace(names=["a", "b", "c"])
     for start, duration, name, thread in spans:
@@ -93,7 +94,7 @@ def test_children_never_take_longer_than_their_parent(spans):
     assert sum(count for _, count in found.values()) == len(spans)
     for path, (seconds, _) in found.items():
         children = [s for other, (s, _) in found.items() if other.rpartition("/")[0] == path]
-        assert all(child <= seconds + 1e-12 for child in children)
+        assert sum(children) <= seconds + 1e-12
 
 
 def test_start_device_and_settings_of_the_profiler_but_no_host(tmp_path):
@@ -322,6 +323,7 @@ def peak_mib_and_reasons(path):
     return int(peak), reasons.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["events", "spaces", "text", "nesting", "arguments", "head", "names"])
 def test_a_bomb_is_refused_in_little_memory(tmp_path, kind):
     path = tmp_path / "t.json.gz"
@@ -334,7 +336,8 @@ def test_a_bomb_is_refused_in_little_memory(tmp_path, kind):
 
 
 @pytest.mark.slow
-def test_a_gigabyte_is_read_in_little_memory(tmp_path):
+def test_a_large_trace_is_read_in_less_memory_than_its_size(tmp_path):
+    """A quarter of a GiB; a whole one took the same memory, and minutes."""
     path = tmp_path / "t.json"
     step = ",".join(
         [json.dumps(span("aten::linear", 1, 2.5, "cpu_op", args={"Input Dims": [[4, 8], [8, 8]]}))] * 60
@@ -342,13 +345,13 @@ def test_a_gigabyte_is_read_in_little_memory(tmp_path):
     size, i = 0, 0
     with open(path, "w") as file:
         size += file.write('{"traceEvents": [')
-        while size < 2**30:
+        while size < 2**28:
             size += file.write(json.dumps(span(f"ProfilerStep#{i}", 1000.0 * i, 900.0)) + f",{step},")
             i += 1
         file.write(json.dumps(span("end", 1000.0 * i, 1000.0)) + "]}")
     peak_mib, reasons = peak_mib_and_reasons(path)
     assert reasons == "['']"
-    assert peak_mib < 512
+    assert peak_mib < 128
 
 
 @pytest.mark.reference

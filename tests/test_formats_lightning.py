@@ -415,7 +415,7 @@ def test_a_run_without_a_report_was_killed_where_the_others_have_one(tmp_path):
     write(tmp_path / "version_1", hparams="n: 1", metrics="epoch,step,loss\n0,1,0.5\n")
     found = read_collection(tmp_path)
     assert list(found.excluded["status"]) == [KILLED]
-    assert "no profiler report, which versions beside it have" in found.excluded["reason"].iloc[0]
+    assert "no profiler report: it is written at the end" in found.excluded["reason"].iloc[0]
     assert found.excluded["config.n"].iloc[0] == 1
 
 

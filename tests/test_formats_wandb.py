@@ -219,6 +219,7 @@ def test_a_broken_file_gives_a_run_with_a_note_or_a_reason(tmp_path, name, conte
     assert run.reason or run.notes or name == "wandb-metadata.json" or run.config == {}
 
 
+@pytest.mark.slow
 def test_settings_of_millions_of_values_are_refused_before_they_fill_memory(tmp_path):
     folder = tmp_path / "run-20231114_231320-abc123"
     write_files(folder)

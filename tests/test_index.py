@@ -274,6 +274,7 @@ def start(code, *arguments, **more):
     return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT / "lib")}, **more)
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_the_old_index_stays_whole(tmp_path):
     """A refresh is killed where it has got to after ever more time; each leaves the old index or the new."""
     root, folder = tmp_path / "runs", tmp_path / "index"

@@ -46,7 +46,8 @@ def test_each_kind_has_its_block_and_nothing_is_left_unsaid(tmp_path):
 
 
 def test_a_directory_without_runs_is_still_described(tmp_path):
-    (tmp_path / "a.txt").write_text("no table")
+    (tmp_path / "a.csv").write_text("no,table")
+    assert inventory.lines(tmp_path)[-1].endswith("a table of runs is given by its own path")
     assert inventory.lines(tmp_path)[0].endswith(
         "0 runs read, 0 left out, 0 sources part of these, 1 file not read"
     )

@@ -389,6 +389,7 @@ def test_a_killed_run_leaves_a_whole_record(tmp_path, delay_s):
     """
     process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"started\n"
+    wait_for(lambda: read(tmp_path)["sections"])
     time.sleep(delay_s)
     process.send_signal(signal.SIGKILL)
     process.wait()

@@ -1,12 +1,14 @@
 """The committed demo pages say what a fresh build says."""
 
 import json
+import re
 
 import pytest
 from conftest import ROOT
 
 COMMITTED = {
     "demo": ROOT / "reports/demo-sweep/profiling.json",
+    "compare": ROOT / "reports/demo-sweep-once/compare.json",
     "demo-card": ROOT / "reports/demo-sweep/estimation.json",
     "milestones": ROOT / "reports/milestones/estimation.json",
 }
@@ -32,7 +34,7 @@ def test_a_committed_report_is_that_of_a_fresh_build(published, name):
         del report["versions"], report["tables"]["versions"]
     found, expected = dict(leaves(committed)), dict(leaves(fresh))
     assert set(found) == set(expected), "run make page"
-    assert len(expected) > 500
+    assert len(expected) > 300
     for place, value in expected.items():
         if isinstance(value, float):  # another processor adds up in another order
             value = pytest.approx(value, rel=1e-6, abs=1e-12)
@@ -45,3 +47,16 @@ def test_a_committed_page_shows_the_numbers_of_its_data(name):
     page = COMMITTED[name].with_suffix(".html").read_text(encoding="utf-8")
     for number in report["numbers"].values():
         assert f'<data value="{json.dumps(number)}"' in page
+
+
+def test_the_readme_says_what_the_demo_page_measured():
+    report = json.loads(COMMITTED["demo"].read_text(encoding="utf-8"))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for row in report["tables"]["turned"]["rows"]:
+        line = re.search(rf"\(`{row['knob']}`\) \|(.*)", readme).group(1)
+        printed = [float(number) for number in re.findall(r"[0-9.]+", line)]
+        expected = [row[name] for name in ("bound", "measured", "low", "high")]
+        assert printed == [round(100 * share, 1) for share in expected]
+    inside, of = re.search(r"others, (\d+) of (\d+) configurations", readme).groups()
+    numbers = report["numbers"]
+    assert (int(inside), int(of)) == (numbers["predicted.n_inside"], numbers["predicted.n"])

@@ -102,6 +102,7 @@ run_record.read = deadly
 """
 
 
+@pytest.mark.slow
 def test_a_file_that_kills_its_worker_costs_its_own_run_only(tmp_path, monkeypatch):
     for i in range(20):
         write_run(tmp_path / "runs" / f"r{i}", record(f"r{i}" if i != 7 else "deadly"))

@@ -126,7 +126,7 @@ def test_levels_with_many_unfinished_runs_are_flagged(collection):
     assert table.loc["b", "share"] == 0.5
     assert table.loc["b", "flagged"]
     (sentence,) = findings.many_unfinished(table.reset_index())
-    assert "Many runs of b were not completed (1 of 2 there)" in sentence.plain()
+    assert "Not completed: 1 of 2 runs of b." in sentence.plain()
 
 
 @pytest.mark.parametrize(("status", "n"), [("killed", 1), ("duplicate", 0)])

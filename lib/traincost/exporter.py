@@ -11,6 +11,7 @@ import json
 import re
 
 import mistune
+import nbformat
 from nbconvert.exporters import TemplateExporter
 from traitlets import default
 
@@ -54,6 +55,7 @@ class TraincostExporter(TemplateExporter):
     def from_notebook_node(self, nb, resources=None, **kw):
         """Return the page's HTML; the JSON is among the resources' outputs."""
         check(nb)
+        nb = without_empty_parts(nb)
         report = _report(nb)
         resources = dict(resources or {})
         resources["page"] = {
@@ -141,6 +143,29 @@ def _report(nb):
             f"the notebook must end with one report, it has {len(reports)}; was it executed?"
         )
     return reports[0]
+
+
+def without_empty_parts(nb):
+    """Return the notebook without the headings below which nothing is shown, as of runs without sections."""
+    kept, waiting = [], []
+    for cell in nb.cells:
+        is_heading = cell.cell_type == "markdown" and re.fullmatch(r"(#{3,}) .+", cell.source.strip())
+        if is_heading:
+            waiting.append(cell)
+            continue
+        if cell.cell_type == "markdown":
+            waiting = []  # another part begins
+        elif _shows(cell):
+            kept += waiting
+            waiting = []
+        kept.append(cell)
+    return nbformat.from_dict({**nb, "cells": kept})
+
+
+def _shows(cell):
+    """Say whether a cell's output is anything to see."""
+    shown = (output.get("data", {}).get("text/html", "") for output in cell.get("outputs", []))
+    return any(html.strip() for html in shown)
 
 
 def contents(nb):

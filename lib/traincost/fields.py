@@ -34,6 +34,7 @@ MAX_NUMERIC_LEVELS = 8  # a numeric field with more values is tested as a trend
 MIN_RUNS_PER_LEVEL = 3  # on average, for a numeric field to be levels
 ENTANGLED_V = 0.75  # bias-corrected Cramér's V from which two factors are hard to separate
 _DIGITS = re.compile("[0-9]+")
+MAX_CELL_ROWS, MAX_CELL_COLUMNS = 24, 12  # levels of two factors that are compared cell by cell
 MAX_MODEL_LEVELS = 200  # a factor with more levels is tested alone, never held in a model
 
 
@@ -494,8 +495,9 @@ def members(run_ids, field):
 def cell_runtimes(runtime_s, rows, columns):
     """Return mean runtime in seconds, levels of `rows` by levels of `columns`, NaN where empty.
 
-    ``attrs["n_most"]`` is the number of runs in the fullest cell. Empty where there is no
-    second field.
+    At most `MAX_CELL_ROWS` by `MAX_CELL_COLUMNS`, those of the largest mean. ``attrs["n_most"]`` is
+    the number of runs in the fullest cell, ``attrs["n_levels"]`` how many levels the two have.
+    Empty where there is no second field.
     """
     if columns is None:
         return pd.DataFrame()
@@ -510,8 +512,17 @@ def cell_runtimes(runtime_s, rows, columns):
         index=pd.Index(row_labels, name=rows.name),
         columns=pd.Index(column_labels, name=columns.name),
     )
-    cells.attrs["n_most"] = int(n.max())
+    cells = cells.iloc[
+        _slowest(runtime_s, row_codes, MAX_CELL_ROWS), _slowest(runtime_s, column_codes, MAX_CELL_COLUMNS)
+    ]
+    cells.attrs.update(n_most=int(n.max()), n_levels=shape)
     return cells
+
+
+def _slowest(runtime_s, codes, most):
+    """Return the levels of the largest mean runtime, at most so many, in their own order."""
+    means = np.bincount(codes, runtime_s) / np.bincount(codes)
+    return np.sort(np.argsort(-means, kind="stable")[:most])
 
 
 def level_of_runs(runtime_s, field):

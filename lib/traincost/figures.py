@@ -24,7 +24,6 @@ from traincost.verdicts import ALPHA
 WIDTH = 7.2  # inches of 72 units: what a column of the page holds
 MAX_LABEL = 34  # characters of a level or section on an axis
 MAX_SYSTEMS = 48  # in one figure
-MAX_COLUMNS = 12  # levels across a heatmap
 MAX_ROWS = 24  # levels in one figure; the page says how many there are
 LABELLED = 0.05  # of a bar: what is wide enough for its number
 EQUAL_CONTRAST = 0.179  # relative luminance against which black and white contrast alike
@@ -116,8 +115,6 @@ def effect_bars(effects):
 @_drawn
 def level_heatmap(table, unit):
     """Mean runtime by two factors; `table` is levels x levels in seconds, NaN where empty."""
-    n_rows, n_columns = table.shape
-    table = table.iloc[:MAX_ROWS, :MAX_COLUMNS]
     figure, axes = _axes(0.9 + 0.36 * len(table))
     sns.heatmap(
         table / unit.seconds,
@@ -141,7 +138,8 @@ def level_heatmap(table, unit):
     axes.set_xlabel(clipped(table.columns.name))
     axes.set_ylabel(clipped(table.index.name))
     legend = [("hatch", "no run")] if table.isna().to_numpy().any() else []
-    return figure, legend + _cut(n_rows) + _cut(n_columns, MAX_COLUMNS)
+    cut = zip(table.shape, table.attrs["n_levels"], strict=True)
+    return figure, legend + [(None, f"the {n} slowest of {of} levels") for n, of in cut if n < of]
 
 
 def _readable(axes, n_columns):
@@ -291,7 +289,7 @@ def runtime_composition(composition):
         left += width
     _label_rows(axes, rows.index)
     axes.set_xlim(0, max(1.0, left.max()))
-    axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: percent(value, 0)))
+    axes.xaxis.set_major_formatter(mpl.ticker.PercentFormatter(1, symbol=" %"))
     axes.set_xlabel("mean share of runtime")
     legend = [(svg.colour(i), part) for i, part in enumerate(parts)]
     legend.append((svg.colour(None), UNATTRIBUTED))
@@ -312,7 +310,7 @@ def knob_bounds(bounds):
         axes.text(max(bound, high) + 0.008, row, percent(bound), va="center", fontsize=8, color=INK)
     _label_rows(axes, bounds["knob"])
     axes.set_xlim(0, min(1.12, 1.18 * bounds["high"].max() + 0.06))
-    axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: percent(value, 0)))
+    axes.xaxis.set_major_formatter(mpl.ticker.PercentFormatter(1, symbol=" %"))
     axes.set_xlabel("at most saved, mean share of runtime")
     axes.grid(axis="x")
     legend = [
@@ -344,7 +342,7 @@ def bound_and_measured(savings):
 
 
 def _percent_axis(axes):
-    axes.xaxis.set_major_formatter(mpl.ticker.FuncFormatter(lambda value, _: percent(value, 0)))
+    axes.xaxis.set_major_formatter(mpl.ticker.PercentFormatter(1, symbol=" %"))
     axes.grid(axis="x")
 
 

@@ -11,11 +11,12 @@ from pathlib import PurePosixPath
 from traincost.collection import SCORE_PREFIX, read_collection
 from traincost.columns import time_unit
 from traincost.fields import describe
-from traincost.formats import READERS, other, table
+from traincost.formats import READERS, other, table, table_files
 from traincost.listing import files_below
 
 MAX_LINES = 20  # of a list; the rest is counted
 MAX_NAMES = 12  # on a line
+HINT = "; a table of runs is given by its own path"
 
 
 def lines(runs_dir, format="auto", **reading):
@@ -25,9 +26,7 @@ def lines(runs_dir, format="auto", **reading):
     be used: those are what is asked about.
     """
     found = read_collection(runs_dir, format, require_runs=False, **reading)
-    parts = [
-        row for row in found.parts.itertuples() if _recognised(os.path.join(runs_dir, row.path), row.format)
-    ]
+    parts = list(found.parts.itertuples())
     paths = [*found.runs["path"], *found.excluded["path"], *(row.path for row in parts)]
     told = {os.path.dirname(path) for path in paths}
     unread = [path for path in files_below(runs_dir) if not _within(path, told)]
@@ -49,12 +48,6 @@ def lines(runs_dir, format="auto", **reading):
 
 def _count(n, noun):
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
-def _recognised(path, name):
-    """Say whether a part is what its name says, where its reader can tell more from its beginning."""
-    reader = READERS[name]
-    return not hasattr(reader, "recognises") or reader.recognises(path)
 
 
 def _within(path, directories):
@@ -121,5 +114,8 @@ def _unread(runs_dir, paths):
             known.append(f"{path}: {what}")
         else:
             suffixes[PurePosixPath(path).suffix or "no suffix"] += 1
-    unknown = [f"{suffix}: {_count(n, 'file')} of no known kind" for suffix, n in suffixes.most_common()]
+    unknown = [
+        f"{suffix}: {_count(n, 'file')} of no known kind{HINT if suffix in table_files.ENDINGS else ''}"
+        for suffix, n in suffixes.most_common()
+    ]
     return known + unknown

@@ -159,7 +159,7 @@ def execute(notebook, parameters, failed_path, progress=False):
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
-    logging.getLogger("papermill").setLevel(logging.ERROR)
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it says is raised, too
     with tempfile.TemporaryDirectory(prefix="traincost-") as folder:
         kept = os.path.join(folder, "executed.ipynb")
         try:

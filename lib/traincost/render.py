@@ -155,7 +155,8 @@ def table(block, data_file):
     )
     body = "".join(f"<tr>{_row(block.headings, row)}</tr>" for row in rows)
     cut = len(block.frame) - len(rows)
-    more = f"<var>{cut:,}</var> more rows are in <code>{text(data_file)}</code>. " if cut else ""
+    file = f"{data_file.removesuffix('.json')}-tables/{block.name}.csv"
+    more = f"<var>{cut:,}</var> more rows are in <code>{text(file)}</code>. " if cut else ""
     notes = "".join(
         f"<dt><var>{shown(h.text)}</var></dt><dd><var>{text(h.note)}</var></dd>"
         for h in block.headings

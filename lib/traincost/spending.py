@@ -203,8 +203,9 @@ def spent(collection, by=None, devices=1, price_per_hour=None, power_w=None):
     -------
     DataFrame
         A row per level and `fields.ALL_RUNS` last: ``level``, ``n_runs``, ``runtime_s``
-        (completed), ``n_excluded``, ``excluded_s`` (of runs left out, as far as known),
-        ``device_hours`` (both), and ``money``, ``energy_kwh`` where their parameter is given.
+        (completed), ``n_excluded``, ``excluded_s`` (of runs left out, as far as known;
+        NaN where of none), ``device_hours`` (both), and ``money``, ``energy_kwh`` where their
+        parameter is given.
     """
     runs, excluded = collection.runs, collection.excluded
     column = fields.PREFIX + by if by else None
@@ -219,7 +220,7 @@ def spent(collection, by=None, devices=1, price_per_hour=None, power_w=None):
         ]
     rows.append((fields.ALL_RUNS, runs, excluded))
     table = pd.DataFrame([_spent(*row) for row in rows])
-    table["device_hours"] = (table["runtime_s"] + table["excluded_s"]) / 3600 * devices
+    table["device_hours"] = (table["runtime_s"] + table["excluded_s"].fillna(0.0)) / 3600 * devices
     if price_per_hour is not None:
         table["money"] = table["device_hours"] * price_per_hour
     if power_w is not None:
@@ -246,7 +247,7 @@ def _spent(level, runs, excluded):
         "n_runs": len(runs),
         "runtime_s": float(runs["runtime_s"].sum()),
         "n_excluded": len(excluded),
-        "excluded_s": float(known.clip(lower=0).sum()),
+        "excluded_s": float(known.clip(lower=0).sum(min_count=1)) if len(excluded) else 0.0,
     }
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 from traincost.columns import column, count, percent, probability, significant
 from traincost.fields import ALL_RUNS, PREFIX, members
 from traincost.prose import Name, Number, Sentence, key, say
+from traincost.sections import UNATTRIBUTED
 from traincost.speedups import HIGH_LEVERAGE, NOT_WORTH
 
 P_NOTE = "log runtime over configurations, family-wise over both tests of all factors"
@@ -300,7 +301,9 @@ def fields(described):
 
 
 def sections(frame):
-    """What `sections.shares` returns."""
+    """What `sections.shares` returns; where rows are cut, the unattributed rest comes first."""
+    if len(frame) > MAX_ROWS:
+        frame = frame.sort_values("section", key=lambda names: names != UNATTRIBUTED, kind="stable")
     printed = frame.assign(
         present=[
             f"{count(n)} of {count(of)}" for n, of in zip(frame["n_present"], frame["n_runs"], strict=True)
@@ -554,14 +557,22 @@ def excluded(frame, unit):
 
 
 def notes(frame):
-    """What was dropped from runs that are otherwise used."""
+    """What was dropped from runs that are otherwise used, or is only known of them roughly."""
+    groups = frame.groupby("note", sort=False)
+    listed = groups.agg(n_runs=("run_id", "size"), run_id=("run_id", "first"), path=("path", "first"))
+    origins = [Origin(len(g), "completed runs with the row's note", tuple(g["run_id"])) for _, g in groups]
     return Table(
         "notes",
-        say("Values left out of runs that are otherwise used."),
-        (Heading("run_id", "run"), Heading("path", "path"), Heading("note", "note")),
-        frame,
+        say("What was left out of runs that are otherwise used, or is known roughly only."),
+        (
+            Heading("note", "note"),
+            Heading("n_runs", "runs", count),
+            Heading("run_id", "the first of them"),
+            Heading("path", "its file"),
+        ),
+        listed.reset_index(),
         frame["run_id"].nunique(),
-        origins=_of_one(frame["run_id"]),
+        origins=origins,
         limit=MAX_RUN_ROWS,
     )
 

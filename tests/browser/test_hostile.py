@@ -9,7 +9,6 @@ import csv
 import io
 import re
 
-import html5lib
 import mistune
 import pandas as pd
 import pytest
@@ -19,6 +18,8 @@ from traincost import markup, publish, site
 from traincost.prose import say
 from traincost.render import _visible
 from traincost.tables import Heading, Table
+
+html5lib = pytest.importorskip("html5lib", reason="needs the browser extra")
 
 pytestmark = [
     pytest.mark.browser,

@@ -92,7 +92,9 @@ def joint_bound(bounds):
 
 
 def what_a_bound_is(bounds):
-    """The sentence that these are upper bounds."""
+    """The sentence that these are upper bounds, where there are any."""
+    if not len(bounds):
+        return []
     said = [
         say(
             "These are upper bounds derived from the sections' shares: at most this is saved, if nothing "

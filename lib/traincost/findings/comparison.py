@@ -185,7 +185,7 @@ def _part(row, unit):
 
 def _times(base, row):
     return say(
-        "it ran {b} times a run instead of {a}",
+        "its occurrences in a run went from {a} to {b}",
         a=_count(key(*base, "count_before"), row.count_before),
         b=_count(key(*base, "count_after"), row.count_after),
     )

@@ -52,8 +52,8 @@ def many_unfinished(table):
         return []
     return [
         say(
-            "Many runs of {levels} were not completed ({n} of {of} there). Where the unfinished are "
-            "the long ones, the means of the others are too low.",
+            "Not completed: {n} of {of} runs of {levels}. Where the unfinished are the long ones, the "
+            "means of the others are too low.",
             levels=names(flagged["level"].head(N_NAMED)),
             n=number_of("unfinished.n", flagged["n_unfinished"].sum()),
             of=number_of("unfinished.of", (flagged["n_unfinished"] + flagged["n_completed"]).sum()),
@@ -66,7 +66,8 @@ def money(table, settings):
     total = table.iloc[-1]
     parts = [
         say(
-            "The runs took {h} device-hours, at {d} {noun} a run",
+            "The runs{all} took {h} device-hours, at {d} {noun} a run",
+            all=", those left out included," if total["n_excluded"] else "",
             h=Number("spent.device_hours", total["device_hours"], significant(total["device_hours"])),
             d=number_of("spent.devices", settings.devices),
             noun=plural(settings.devices, "device"),

@@ -1,6 +1,6 @@
 """What was run: counts, runtimes, shared settings, and what was left out."""
 
-from traincost.findings.numbers import N_NAMED, key, number_of
+from traincost.findings.numbers import N_NAMED, key, names, number_of
 from traincost.prose import Name, Number, When, say
 from traincost.verdicts import CHANCE
 
@@ -26,6 +26,15 @@ def snapshot(runtime_s, unit):
         ),
         say("in total: {t}", t=duration("total", runtime_s.sum())),
     ]
+
+
+def runtime_columns(columns):
+    """What a table's runtime is made of, where a parameter says so."""
+    if not columns:
+        return []
+    columns = [columns] if isinstance(columns, str) else columns
+    what = "the sum of the columns {c}" if len(columns) > 1 else "the column {c}"
+    return [say("runtime: " + what + " of the table", c=names(columns))]
 
 
 def chosen(runtime_s, n_all, n_excluded, unit):

@@ -90,7 +90,8 @@ def where_time_goes(shares, composition):
     if len(others):
         said.append(
             say(
-                "Next come {others}.",
+                "Next {come} {others}.",
+                come=plural(len(others), "comes", "come"),
                 others=[say("{s} with {x}", s=Name(n), x=_part_share(n, x)) for n, x in others.items()],
             )
         )

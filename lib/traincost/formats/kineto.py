@@ -244,7 +244,8 @@ def sections(trace, notes):
     """Return section path to (seconds, count) of the annotations of a trace.
 
     An annotation lies in the innermost one of its thread that holds it; one that only overlaps
-    another lies beside it. What rounding put past its parent's end is cut off.
+    another lies beside it. What rounding put past its parent's end is cut off, and what two of one
+    parent share counts for the first, so that children never take longer than their parent.
 
     Parameters
     ----------
@@ -253,18 +254,21 @@ def sections(trace, notes):
         What was left out is added to it.
     """
     starts, ends, order = _ordered(trace)
-    found, open_ = {}, []  # open_: (thread, end, path), outermost first
+    found, open_ = {}, []  # open_: [thread, end, path, where its children have come to], outermost first
     for i in order:
         thread, start, end = trace.threads[i], starts[i], ends[i]
         while open_ and not _holds(open_[-1], thread, start, end):
             open_.pop()
         above = f"{open_[-1][2]}/" if open_ else ""
-        end = min(end, open_[-1][1]) if open_ else end
+        if open_:
+            start, end = max(start, open_[-1][3]), min(end, open_[-1][1])
+            end = max(start, end)
+            open_[-1][3] = end
         path = above + trace.names[trace.labels[i]].replace("/", "∕")
         if len(open_) >= MAX_DEPTH or (path not in found and len(found) >= MAX_NAMES):
             notes.append(f"sections beyond {MAX_NAMES}, or deeper than {MAX_DEPTH}, are left out")
             continue
-        open_.append((thread, end, path))
+        open_.append([thread, end, path, start])
         seconds, count = found.get(path, (0.0, 0))
         found[path] = (seconds + (end - start) / 1e6, count + 1)
     return found

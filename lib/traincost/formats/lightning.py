@@ -110,7 +110,7 @@ def _version(folder, found, run_id, reports, notes):
         run.notes.append(f"{NO_REPORT}: killed, at work still, or run without a profiler")
         if _others_have_reports(folder):
             run.status = KILLED
-            run.reason = f"{NO_REPORT}, which versions beside it have and which is written at the end"
+            run.reason = f"{NO_REPORT}: it is written at the end, and versions beside it have one"
     return run
 
 
