@@ -283,7 +283,8 @@ def _listed(runs_dir, format, folder):
 
     And the part of the index that still lists nearly all of them, or None.
     """
-    found = None if remote.is_url(runs_dir) else folder.read(POINTER)
+    with folders.told(folder):
+        found = None if remote.is_url(runs_dir) else folder.read(POINTER)
     old = None if found is None else _index(folder, found)
     try:
         known = old.seen() if old and old.format == format else {}
