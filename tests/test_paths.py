@@ -49,7 +49,7 @@ def test_a_setting_in_the_path_wins_and_numbers_are_numbers(tmp_path):
 
 
 def test_a_log_belongs_to_the_run_around_it_but_not_to_one_at_the_root():
-    claims = Claims()
+    claims = Claims(with_logs=True)
     claims.add("a/run.json", "traincost", [])
     claims.add("run.json", "traincost", ["logs/one"])
     assert claims.owner("a/deep/log.txt", "tensorboard") == "a/run.json"
@@ -62,7 +62,7 @@ def test_a_log_belongs_to_the_run_around_it_but_not_to_one_at_the_root():
 
 
 def test_logs_of_one_reader_in_a_directory_are_runs_of_their_own():
-    claims = Claims()
+    claims = Claims(with_logs=True)
     claims.add("a/x.json", "kineto", ["y.json"])
     assert claims.owner("a/y.json", "kineto") == "a/x.json"
     assert claims.owner("a/z.json", "kineto") is None

@@ -1,6 +1,7 @@
 """Bounds of knobs: at most, never added, unknown where counts are."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import collection_of
 
@@ -176,3 +177,10 @@ def test_the_joint_sentence_says_overlap_only_where_there_is_one():
     assert said[0][0].plain().startswith("All together they save at most")
     assert said[1][0].plain().startswith("The knobs overlap, so their bounds do not add up")
     assert said[2] == []
+
+
+def test_resamples_do_not_depend_on_how_many_are_drawn_at_once(golden, monkeypatch):
+    monkeypatch.setattr(speedups, "N_RESAMPLES", 200)
+    whole = speedups.bounds(golden)
+    monkeypatch.setattr(speedups, "MAX_RESAMPLED", 7 * len(golden.runs))
+    pd.testing.assert_frame_equal(speedups.bounds(golden), whole, check_exact=True)

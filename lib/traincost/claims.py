@@ -32,7 +32,7 @@ def gathered(sources, read, parts):
     waiting = {name: [] for name in READERS}
     for place, (_, name) in enumerate(sources):
         waiting[name].append(place)
-    claims = Claims()
+    claims = Claims(any(waiting[name] for name in LOGS))
     for name, places in waiting.items():
         free = claims.free(places, sources, name, parts)
         for block in read(free):
@@ -42,6 +42,8 @@ def gathered(sources, read, parts):
 
 def _claimed(block, claims, sources, reader, parts):
     """Let the sources of a block claim, in order; return the positions of those that may stay."""
+    if not claims.matter and not any(block.parts):
+        return block.places
     kept = []
     for i, place in enumerate(block.places):
         if claims.free([place], sources, reader, parts):
@@ -52,10 +54,22 @@ def _claimed(block, claims, sources, reader, parts):
 
 
 class Claims:
-    """Which directories are those of runs that were read, and what else these runs hold."""
+    """Which directories are those of runs that were read, and what else these runs hold.
 
-    def __init__(self):
+    Parameters
+    ----------
+    with_logs : bool
+        Whether there are logs at all, which the directory of a run can claim.
+    """
+
+    def __init__(self, with_logs):
+        self._with_logs = with_logs
         self._directories, self._parts = {}, {}
+
+    @property
+    def matter(self):
+        """Whether a source may be claimed, now or by what is added without parts of its own."""
+        return self._with_logs or bool(self._parts)
 
     def add(self, path, reader, parts):
         """Note a source in which `reader` found readable runs, with what else was read for them."""

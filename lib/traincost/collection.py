@@ -164,19 +164,10 @@ def _read_directory(runs_dir, format, progress, workers, scheduler, parts):
     listing, read = stored.reading(format) if stored else (listed(runs_dir, format), None)
     with engine(workers, scheduler) as run:
         read = read or reading.reader(listing, run, progress or iter)
-        found = []
-        blocks = list(gathered(listing.sources, read, found))
-    parts += [part for part in found if _recognised(listing, part[0])]
+        blocks = list(gathered(listing.sources, read, parts))
+    if not stored:
+        parts[:] = reading.recognised(listing, parts)
     return listing, blocks
-
-
-def _recognised(listing, place):
-    """Say whether a part is what its name says, where its reader can tell more from the file at hand."""
-    path, reader = listing.sources[place]
-    file = f"{listing.root}/{path}"
-    if not hasattr(READERS[reader], "recognises") or is_url(listing.root) or not os.path.exists(file):
-        return True
-    return READERS[reader].recognises(file)
 
 
 def _is_table(runs_dir):

@@ -12,26 +12,28 @@ import re
 import uuid
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import repeat
 
 import numpy as np
 import orjson
 
-from traincost import folders, remote
+from traincost import __version__, folders, remote
 from traincost.batches import engine
 from traincost.claims import gathered
 from traincost.errors import NothingToReport, ParameterError
 from traincost.formats import READERS
 from traincost.formats.files import content, state
 from traincost.listing import Listing, collector_paused, listed, ordered
-from traincost.reading import reader, unchanged
+from traincost.reading import reader, recognised, unchanged
 from traincost.rows import Block, printable
 
 POINTER = "traincost-index.json"
 FORMAT = "traincost/index/1"
 PART_SOURCES = 100_000  # of a part at most: what is held in memory at once
+RESCANNED = 0.02  # of the directories, from which on their list is written anew
 SMALL_SOURCES = 10_000  # parts with fewer are put together
 MAX_SMALL = 8  # of one reader
-_OURS = re.compile(r"(sources|runs|excluded|sections)-[0-9a-f]{32}\.parquet")
+_OURS = re.compile(r"(sources|runs|excluded|sections|directories)-[0-9a-f]{32}\.parquet")
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Part:
     @property
     def live(self):
         """Rows of its sources that count."""
-        return np.setdiff1d(np.arange(self.n_sources), np.asarray(self.dead, dtype=np.int64))
+        return _without(self.n_sources, self.dead)
 
 
 def opened(path):
@@ -86,7 +88,9 @@ def _index(folder, found):
         parts = [Part(**part) for part in pointer["parts"]]
         unopened = [tuple(entry) for entry in pointer["unopened"]]
         alone = Part(**pointer["left_alone"]) if pointer["left_alone"] else None
-        return Index(folder, pointer["name"], pointer["reader"], parts, alone, unopened)
+        seen = Part(**pointer["directories"]) if pointer.get("directories") else None
+        version = pointer.get("version", "")
+        return Index(folder, pointer["name"], pointer["reader"], parts, alone, unopened, seen, version)
     except (orjson.JSONDecodeError, KeyError, TypeError) as problem:
         why = f"{type(problem).__name__}: {problem}"
         raise NothingToReport(
@@ -109,6 +113,10 @@ class Index:
     left_alone : Part, or None
         Lists the sources that are parts of the runs of others, their readers in place of stamps.
     unopened : list of (path, reason)
+    directories : Part, or None
+        Lists the directories, with what tells whether they changed.
+    version : str
+        Of traincost, that wrote it.
     """
 
     folder: object
@@ -117,6 +125,8 @@ class Index:
     parts: list
     left_alone: Part | None
     unopened: list
+    directories: Part | None
+    version: str
 
     def sources(self):
         """Yield (path, reader, part, row) of each source; the part is None where it was left alone."""
@@ -152,13 +162,22 @@ class Index:
 
         found = {}
         for part in self.parts:
-            table = self._table(part, "sources")
-            paths, stamps = table["path"].to_pylist(), table["stamp"].to_pylist()
-            claims, parts = parquet.summary(table)
-            for row in part.live.tolist():
-                key = (folders.decoded(paths[row]), part.reader)
-                found[key] = (part.id, row, claims[row], parts[row], stamps[row])
+            table, live = self._table(part, "sources"), part.live
+            table = table.take(live) if part.dead else table
+            paths = map(folders.decoded, table["path"].to_pylist())
+            stored = (live.tolist(), *parquet.summary(table), table["stamp"].to_pylist())
+            keys = zip(paths, repeat(part.reader), strict=False)
+            found.update(zip(keys, zip(repeat(part.id), *stored, strict=False), strict=True))
         return found
+
+    def seen(self):
+        """Return the directories of the collection as they were (`listing.Listing`)."""
+        from traincost import parquet
+
+        # Another version may take other names for sources.
+        if self.directories is None or self.version != __version__:
+            return {}
+        return parquet.directories(self._table(self.directories, "directories"))
 
     def reading(self, format):
         """Return the listing of the index, and a function of positions in it that yields their blocks.
@@ -193,6 +212,13 @@ class Index:
             position = {row: i for i, row in enumerate(block.places)}
             block = block.only([position[row] for row, _ in rows])
             yield replace(block, places=[place for _, place in rows])
+
+
+def _without(n, rows):
+    """Return the first `n` rows but for some."""
+    is_left = np.ones(n, dtype=bool)
+    is_left[rows] = False
+    return np.flatnonzero(is_left)
 
 
 def file_name(table, part):
@@ -236,21 +262,40 @@ def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler
         `output` holds something else, or is no place to write to.
     """
     _needed()
-    listing = listed(runs_dir, format)
-    if not listing.sources:
-        raise NothingToReport(f"runs_dir {listing.shown!r} holds no runs that traincost understands")
     folder = folders.at(output)
     if folder is None:
         raise ParameterError(f"the index needs a folder, got {output!r}")
-    with engine(workers, scheduler) as run, folders.told(folder):
-        folder.make()
-        with folder.locked():
-            old = _old(folder)
-            folder.remove(folder.leftovers(_OURS.fullmatch, _files(old)))
-            with collector_paused():
-                work = _Refresh(listing, folder, old if old and old.format == format else None)
-            work.run(reader(listing, run, progress or iter, stamped=True), format)
+    with engine(workers, scheduler) as run, collector_paused():
+        listing, directories = _listed(runs_dir, format, folder)
+        with folders.told(folder):
+            folder.make()
+            with folder.locked():
+                old = _old(folder)
+                folder.remove(folder.leftovers(_OURS.fullmatch, _files(old)))
+                old = old if old and old.format == format else None
+                work = _Refresh(listing, directories, folder, old)
+                work.run(reader(listing, run, progress or iter, stamped=True), format)
     return work.counts
+
+
+def _listed(runs_dir, format, folder):
+    """Return the listing, for which only directories that changed were read.
+
+    And the part of the index that still lists nearly all of them, or None.
+    """
+    with folders.told(folder):
+        found = None if remote.is_url(runs_dir) else folder.read(POINTER)
+    old = None if found is None else _index(folder, found)
+    try:
+        known = old.seen() if old and old.format == format else {}
+    except NothingToReport:  # replaced meanwhile by another refresh, or damaged
+        known = {}
+    listing = listed(runs_dir, format, known)
+    if not listing.sources:
+        raise NothingToReport(f"runs_dir {listing.shown!r} holds no runs that traincost understands")
+    same = sum(known.get(path) is entry for path, entry in (listing.seen or {}).items())
+    is_alike = same > (1 - RESCANNED) * max(len(known), len(listing.seen or {}))
+    return listing, old.directories if known and is_alike else None
 
 
 def _needed():
@@ -280,14 +325,16 @@ def _files(index):
     if index is None:
         return set()
     names = {file_name(table, part) for part in index.parts for table in TABLES}
-    return names | ({file_name("sources", index.left_alone)} if index.left_alone else set())
+    alone = {"sources": index.left_alone, "directories": index.directories}
+    return names | {file_name(table, part) for table, part in alone.items() if part}
 
 
 class _Refresh:
     """One refresh: what is kept of the old index, and what is written beside it."""
 
-    def __init__(self, listing, folder, old):
+    def __init__(self, listing, directories, folder, old):
         self._listing, self._folder, self._old = listing, folder, old
+        self._same_directories = directories
         self._known = old.known() if old else {}
         self._kept, self._stored, self._read = set(), set(), 0
 
@@ -305,6 +352,7 @@ class _Refresh:
                 self._listing.sources, lambda places: self._block(places, read_files, parts), left
             ):
                 pass
+            left = recognised(self._listing, [part for part in left if part[0] not in self._stored])
             remaining = self._remaining()
             small = [part for part in remaining if len(part.live) < SMALL_SOURCES]
             if len(small) > MAX_SMALL:
@@ -315,7 +363,9 @@ class _Refresh:
                 "name": self._listing.name,
                 "reader": format,
                 "unopened": [[printable(path), printable(reason)] for path, reason in self._listing.unopened],
-                "left_alone": self._left_alone([place for place, _ in left if place not in self._stored]),
+                "left_alone": self._left_alone([place for place, _ in left]),
+                "directories": self._directories(),
+                "version": __version__,
                 "parts": [vars(part) for part in remaining + parts.finished()],
             }
             self._folder.publish({POINTER: orjson.dumps(pointer)})
@@ -352,7 +402,7 @@ class _Refresh:
         for part, row in self._kept:
             rows.setdefault(part, []).append(row)
         return [
-            replace(part, dead=np.setdiff1d(np.arange(part.n_sources), rows[part.id]).tolist())
+            replace(part, dead=_without(part.n_sources, rows[part.id]).tolist())
             for part in (self._old.parts if self._old else [])
             if part.id in rows
         ]
@@ -378,6 +428,20 @@ class _Refresh:
         block = Block(places, [False] * len(places), [[] for _ in places], list(readers), None)
         with self._folder.create(file_name("sources", part)) as file:
             parquet.write_sources(file, block, [folders.encoded(path) for path in paths])
+        return vars(part)
+
+    def _directories(self):
+        """Write the list of the directories, or keep that of the old index; return its part, or None."""
+        from traincost import parquet
+
+        seen = self._listing.seen
+        if not seen:
+            return None
+        if self._old and self._same_directories and self._same_directories == self._old.directories:
+            return vars(self._same_directories)
+        part = Part(uuid.uuid4().hex, "", len(seen), [])
+        with self._folder.create(file_name("directories", part)) as file:
+            parquet.write_directories(file, seen)
         return vars(part)
 
 

@@ -2,16 +2,20 @@
 
 import gc
 import os
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 
 from traincost import remote
 from traincost.errors import NothingToReport, ParameterError
 from traincost.fields import natural
 from traincost.formats import READERS, table_files
+from traincost.formats.files import RACY_NS
 from traincost.rows import printable
 
 MAX_DEPTH = 64  # of directories below the first
+MANY_NAMES = 100  # in a directory of runs, rather than of one
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +34,10 @@ class Listing:
         Directories that were not gone into.
     versions : remote.Versions, or None
         All files of a remote directory; None where files are at hand to be asked.
+    seen : dict, or None
+        Path of a directory to its state (inode, times of modification and change in ns) and its
+        children: (name, reader) of a source, (name, "") of a folder. It lacks those that may
+        change without a change of their state: changed just now, or with links in them.
     """
 
     root: str
@@ -37,6 +45,7 @@ class Listing:
     sources: list
     unopened: list
     versions: object = None
+    seen: dict | None = None
 
     @property
     def shown(self):
@@ -59,8 +68,14 @@ def readers(format):
     return [format]
 
 
-def listed(runs_dir, format="auto"):
+def listed(runs_dir, format="auto", known=None):
     """List a directory, or the URL of one.
+
+    Parameters
+    ----------
+    known : dict, optional
+        What an earlier listing with this format has `seen`: directories that did not change
+        since are not read again. Empty for a first listing that is to keep what it sees.
 
     Raises
     ------
@@ -73,8 +88,8 @@ def listed(runs_dir, format="auto"):
         return _listed_elsewhere(runs_dir.rstrip("/"), readers(format))
     root = checked(runs_dir)
     with collector_paused():
-        walk = _Walk(root, readers(format))
-        return Listing(root, name_of(root), ordered(walk.sources), ordered(walk.unopened))
+        walk = _Walk(root, readers(format), known)
+        return Listing(root, name_of(root), walk.sources, ordered(walk.unopened), seen=walk.seen)
 
 
 @contextmanager
@@ -151,10 +166,27 @@ def name_of(root):
 
 
 def sources_in(directory, relative, names, readers):
-    """Yield (path, reader) of the sources among the sorted `names` in a directory."""
-    for reader in readers:
-        for name in READERS[reader].sources(directory, names):
-            yield (f"{relative}/{name}" if relative else name), reader
+    """Return (path, reader) of the sources among the sorted `names` in a directory."""
+    return [
+        ((f"{relative}/{name}" if relative else name), reader)
+        for reader in _asked(names)
+        if reader in readers
+        for name in READERS[reader].sources(directory, names)
+    ]
+
+
+def _asked(names):
+    """Return the readers to ask for sources among names, in the order of their claims."""
+    return READERS if len(names) > MANY_NAMES else _interested(tuple(names))
+
+
+@lru_cache(maxsize=1_024)
+def _interested(names):
+    """Return the readers that may take one of the names for a source.
+
+    The directories of a sweep's runs hold files of the same names.
+    """
+    return [name for name, reader in READERS.items() if any(map(reader.NAMES.fullmatch, names))]
 
 
 class _Walk:
@@ -162,48 +194,100 @@ class _Walk:
 
     A link to what lies in the collection or around it, or to a target met before, would count
     runs twice or never end.
+
+    Attributes
+    ----------
+    sources, unopened : list
+        As in `Listing`.
+    seen : dict, or None
+        As in `Listing`.
     """
 
-    def __init__(self, root, readers):
+    def __init__(self, root, readers, known=None):
         self.sources, self.unopened = [], []
-        self._readers = readers
-        self._seen = {os.path.realpath(root)}
-        waiting = [(root, "", 0)]
+        self.seen = None if known is None else {}
+        self._readers, self._known = readers, known or {}
+        self._settled_ns = time.time_ns() - RACY_NS
+        self._targets = {os.path.realpath(root)}
+        # What is still to be taken, the next one last: so the sources come in natural order.
+        self._tied, waiting = False, [(root, "", 0)]
         while waiting:
-            waiting += reversed(self._enter(*waiting.pop()))
+            entry = waiting.pop()
+            if len(entry) == 2:
+                self.sources.append(entry)
+            else:
+                waiting += reversed(self._enter(*entry))
+        if self._tied:
+            ordered(self.sources)
 
     def _enter(self, directory, relative, depth):
-        """Note what lies in a directory; return the folders to go into."""
-        names, folders = [], []
+        """Return the sources in a directory, and the folders to go into, in natural order."""
         try:
-            with os.scandir(directory) as entries:
-                for entry in entries:
-                    names.append(entry.name)
-                    if _is_folder(entry):
-                        folders.append((entry.name, entry.is_symlink()))
+            children = self._children(directory, relative)
         except OSError as problem:
             self.unopened.append((relative or ".", f"cannot be opened: {problem.strerror}"))
             return []
-        # A directory that bears the name of a source is offered too, so that it is not missed.
-        names.sort()
-        self.sources += sources_in(directory, relative, names, self._readers)
-        if folders and depth > MAX_DEPTH:
+        below = f"{relative}/" if relative else ""
+        if depth > MAX_DEPTH and any(not reader for _, reader in children):
             reason = f"lies deeper than {MAX_DEPTH} directories: what is below it is not read"
             self.unopened.append((relative, reason))
-            return []
+            children = [child for child in children if child[1]]
         return [
-            (f"{directory}/{name}", f"{relative}/{name}" if relative else name, depth + 1)
-            for name, is_link in sorted(folders)
-            if not is_link or self._leads_out(f"{directory}/{name}")
+            (below + name, reader) if reader else (f"{directory}/{name}", below + name, depth + 1)
+            for name, reader in children
         ]
+
+    def _children(self, directory, relative):
+        """Return (name, reader) of the sources in a directory and (name, "") of its folders."""
+        if self.seen is None:
+            return self._scanned(directory)[0]
+        status = os.stat(directory)
+        state = (status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+        known = self._known.get(relative)
+        if known and known[0] == state:
+            self.seen[relative] = known
+            return known[1]
+        children, is_plain = self._scanned(directory)
+        if is_plain and status.st_mtime_ns > 0 and max(state[1:]) < self._settled_ns:
+            self.seen[relative] = (state, children)
+        return children
+
+    def _scanned(self, directory):
+        """Return the children of a directory, and whether they depend on nothing outside it."""
+        names, folders, links = [], [], []
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                names.append(entry.name)
+                if _is_folder(entry):
+                    (links if entry.is_symlink() else folders).append(entry.name)
+                elif self.seen is not None and entry.is_symlink():
+                    links.append("")
+        names.sort()
+        folders += [name for name in sorted(links) if name and self._leads_out(f"{directory}/{name}")]
+        # A directory that bears the name of a source is offered too, so that it is not missed.
+        children = sources_in(directory, "", names, self._readers)
+        children += [(name, "") for name in folders]
+        is_tied = len(children) > 1 and _arranged(children)
+        self._tied |= is_tied
+        return children, not (links or is_tied)
 
     def _leads_out(self, link):
         target = os.path.realpath(link)
-        for known in self._seen:
+        for known in self._targets:
             if f"{target}/".startswith(f"{known}/") or f"{known}/".startswith(f"{target}/"):
                 return False
-        self._seen.add(target)
+        self._targets.add(target)
         return True
+
+
+def _arranged(children):
+    """Sort the children of a directory as the paths that they begin; say whether some sort alike.
+
+    What is below those must be sorted by its whole path.
+    """
+    keys = {child: natural(child[0] if child[1] else f"{child[0]}/") for child in children}
+    children.sort(key=keys.get)
+    return len(set(keys.values())) < len({(name, not reader) for name, reader in children})
 
 
 def _is_folder(entry):

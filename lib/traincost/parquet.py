@@ -5,7 +5,9 @@ sections of the usable ones. Settings are JSON, so that a number stays a number 
 """
 
 import json
+import os
 from contextlib import ExitStack, suppress
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +32,13 @@ _RUNS = pa.schema(
 SCHEMAS = {
     "sources": pa.schema(
         [("path", pa.binary()), ("claims", pa.bool_()), ("parts", pa.string()), ("stamp", pa.string())]
+    ),
+    "directories": pa.schema(
+        [
+            ("path", pa.binary()),
+            *((name, pa.int64()) for name in ("inode", "modified_ns", "changed_ns")),
+            ("children", pa.binary()),
+        ]
     ),
     "runs": _RUNS,
     "excluded": _RUNS,
@@ -91,6 +100,29 @@ class Writer:
 def write_sources(file, block, paths):
     """Write a table of sources alone, those of a block without runs."""
     pq.write_table(_sources_table(block, paths), file, compression="zstd")
+
+
+def write_directories(file, seen):
+    """Write what a listing has seen (`listing.Listing`)."""
+    # Two by two, name and reader; no name holds the sign between them.
+    packed = [os.fsencode("/".join(chain.from_iterable(children))) for _, children in seen.values()]
+    states = zip(*(state for state, _ in seen.values()), strict=True)
+    columns = [list(map(os.fsencode, seen)), *map(list, states), packed]
+    pq.write_table(pa.table(columns, schema=SCHEMAS["directories"]), file, compression="zstd")
+
+
+def directories(table):
+    """Return what `write_directories` wrote."""
+    paths, *states, packed = (column.to_pylist() for column in table.columns)
+    unpacked = {text: _unpacked(os.fsdecode(text)) for text in set(packed)}
+    children = map(unpacked.__getitem__, packed)
+    states = zip(*states, strict=True)
+    return dict(zip(map(os.fsdecode, paths), zip(states, children, strict=True), strict=True))
+
+
+def _unpacked(text):
+    parts = text.split("/") if text else []
+    return list(zip(parts[::2], parts[1::2], strict=True))
 
 
 def table(file, columns=None):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from traincost import remote
 from traincost.formats import READERS
-from traincost.formats.files import watched
+from traincost.formats.files import parse_json, watched
 from traincost.formats.run import UNREADABLE, Run
 from traincost.listing import collector_paused
 from traincost.rows import block
@@ -87,6 +87,24 @@ def read_batch(task):
         return block(task.places, [runs for runs, _ in stamped], [stamp for _, stamp in stamped])
 
 
+def recognised(listing, parts):
+    """Return the parts of runs that are what their names say.
+
+    Parameters
+    ----------
+    parts : list of (position in the listing, owner)
+        Those whose reader cannot tell more from a file's beginning stay.
+    """
+    asked = [p for p, _ in parts if hasattr(READERS[listing.sources[p][1]], "recognises")]
+    dropped = set()
+    for i in range(0, len(asked), BATCH):
+        task = _task(listing, asked[i : i + BATCH], False)
+        with remote.staged(task) as root:
+            entries = zip(task.places, task.sources, strict=True)
+            dropped.update(p for p, (path, name) in entries if not READERS[name].recognises(f"{root}/{path}"))
+    return [part for part in parts if part[0] not in dropped]
+
+
 def _read(root, task, path, reader):
     """Return the runs of one source; whatever is wrong with it, the others are read."""
     directory = path.rpartition("/")[0] or task.name
@@ -124,13 +142,16 @@ def unchanged(stamp, current, content):
     content : callable
         Name to a digest of its content now, for where the states leave it open.
     """
-    states = json.loads(stamp)
-    return bool(states) and all(_same(state, current(name), name, content) for name, state in states.items())
+    states = parse_json(stamp.encode())
+    for name, state in states.items():
+        now = current(name)
+        if state is None or now is None:
+            return False
+        if state[:3] != now and not _same_content(state, now, name, content):
+            return False
+    return bool(states)
 
 
-def _same(state, now, name, content):
-    if state is None or now is None:
-        return False
-    if len(state) < 4 or state[:3] == now:
-        return state[:3] == now
-    return state[:2] == now[:2] and state[3] != "" and content(name) == state[3]
+def _same_content(state, now, name, content):
+    """Say whether a file that was read, and whose size and time of modification are as they were, is too."""
+    return len(state) == 4 and state[:2] == now[:2] and state[3] != "" and content(name) == state[3]

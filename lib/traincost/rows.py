@@ -289,8 +289,11 @@ def _numbers(mappings):
 
 def _sections(mappings):
     names = coded(list(chain.from_iterable(mappings)))
-    # None, an unknown count, becomes NaN.
-    timed = np.array(list(chain.from_iterable(m.values() for m in mappings)), dtype=float).reshape(-1, 2)
+    timed = list(chain.from_iterable(m.values() for m in mappings))
+    try:
+        timed = np.fromiter(chain.from_iterable(timed), float, 2 * len(timed)).reshape(-1, 2)
+    except TypeError:  # None, an unknown count, becomes NaN
+        timed = np.array(timed, dtype=float).reshape(-1, 2)
     return Pairs(_lengths(mappings), (names,), (timed[:, 0].copy(), timed[:, 1].copy()))
 
 
@@ -324,10 +327,11 @@ def _json(value):
 
 def _shared(values):
     """Return text values that UTF-8 can hold, equal ones as one object."""
-    if not "".join(values).isascii():
-        values = [printable(value) for value in values]
-    seen = {}
-    return [seen.setdefault(value, value) for value in values]
+    levels = dict.fromkeys(values)
+    if len(levels) == 1:
+        return [printable(values[0])] * len(values)
+    shown = {value: printable(value) for value in levels}
+    return list(map(shown.__getitem__, values))
 
 
 def _picked(values, positions):

@@ -123,8 +123,7 @@ def bounds(collection, knobs=None, cadence_section=None, codes=None, seed=0):
     _refuse_duplicates(knobs)
     matched = {knob.name: _matched(knob, t.paths) for knob in knobs}
     fractions = {knob.name: _fractions(knob, matched[knob.name], t, cadence_section) for knob in knobs}
-    drawn = _resamples(len(t.runtime_s), np.random.default_rng(seed))
-    rows = [_row(knob, matched[knob.name], fractions[knob.name], t, drawn, codes) for knob in knobs]
+    rows = [_row(knob, matched[knob.name], fractions[knob.name], t, seed, codes) for knob in knobs]
     table = pd.DataFrame(rows, columns=_COLUMNS).sort_values(
         "bound", ascending=False, kind="stable", na_position="last", ignore_index=True
     )
@@ -134,7 +133,7 @@ def bounds(collection, knobs=None, cadence_section=None, codes=None, seed=0):
         # A knob of unknown effect leaves the union unknown, unless another saves all there.
         union = np.where(np.isnan(every).any(axis=0) & ~(union >= 1), np.nan, union)
         anywhere = np.any(list(matched.values()), axis=0)
-        row = _row(Knob(JOINT, (), "joint"), anywhere, union, t, drawn, codes)
+        row = _row(Knob(JOINT, (), "joint"), anywhere, union, t, seed, codes)
         table = pd.concat([table, pd.DataFrame([row], columns=_COLUMNS)], ignore_index=True)
     return table.assign(proposed=proposed)
 
@@ -166,7 +165,7 @@ def _refuse_duplicates(knobs):
             raise ParameterError(f"`knobs` must have names of their own; {name!r} is taken")
 
 
-def _row(knob, matched, fractions, t, drawn, codes):
+def _row(knob, matched, fractions, t, seed, codes):
     known, saved_s = _saved(fractions, t)
     has = (t.whole[:, matched] > 0).any(axis=1)
     if not known.all() and not (known & has).any():
@@ -177,7 +176,7 @@ def _row(knob, matched, fractions, t, drawn, codes):
     if known.any():
         bound, total_s = share[known].mean(), saved_s[known].sum()
         pooled = total_s / t.runtime_s[known].sum()
-        low, high = _resampling_range(share, known, drawn)
+        low, high = _resampling_range(share, known, seed)
         level_low, level_high = _level_range(share, known, codes)
     governed_s = _saved(np.tile(matched.astype(float), (len(share), 1)), t)[1]
     return (
@@ -258,14 +257,19 @@ def _saved(fractions, t):
     return known, np.where(known, total, 0.0)
 
 
-def _resamples(n, rng):
-    """Return row numbers drawn with replacement, (resamples, n)."""
-    return rng.integers(0, max(n, 1), size=(max(200, min(N_RESAMPLES, MAX_RESAMPLED // max(n, 1))), n))
-
-
-def _resampling_range(share, known, drawn):
-    n_known = known[drawn].sum(axis=1)
-    sums = np.where(known, share, 0.0)[drawn].sum(axis=1)
+def _resampling_range(share, known, seed):
+    """Return the quantiles of the mean over runs drawn with replacement, the same for all knobs."""
+    n, rng = len(share), np.random.default_rng(seed)
+    values, sums, n_known = np.where(known, share, 0.0), [], []
+    left = max(200, min(N_RESAMPLES, MAX_RESAMPLED // n))
+    while left:
+        # So many at a time as fit the memory; the draws are the same.
+        size = min(left, max(1, MAX_RESAMPLED // n))
+        drawn = rng.integers(0, n, size=(size, n))
+        n_known.append(known[drawn].sum(axis=1))
+        sums.append(values[drawn].sum(axis=1))
+        left -= size
+    n_known, sums = np.concatenate(n_known), np.concatenate(sums)
     return np.quantile(sums[n_known > 0] / n_known[n_known > 0], [0.025, 0.975])
 
 

@@ -20,7 +20,7 @@ N_PERMUTATIONS = 9_999
 MAX_PERMUTED = 9_999 * 5_000  # response values drawn in all; more configurations, fewer draws
 MIN_RESIDUAL_DF = 5  # for a test with the other factors held
 TIE = 1e-9  # relative; F-tails closer than this are equal
-CHUNK = 2_000_000  # permuted values in memory at a time
+CHUNK = 500_000  # permuted values in memory at a time
 
 DEPENDS = "runtime depends on it"
 GOES_WITH = "goes with it, but not once the others are held"
@@ -48,22 +48,36 @@ class _Test:
     def residual_df(self):
         return len(self.basis) - 1 - self.whole.shape[1]
 
-    def tails(self, centred, total, fitted):
-        """Return the F-tail of each column of `centred`, (C,) or (C, draws).
+    def tails(self, explained, fitted, total):
+        """Return the F-tail of each response, by its sums of squares.
 
-        `total` and `fitted` are the sums of squares of the columns, and of their fit by `whole`.
+        That of what the factor adds, that of the fit by `whole`, and that of all.
         """
-        explained = ((self.basis.T @ centred) ** 2).sum(axis=0)
         residual = np.maximum(0.0, total - fitted)
         return f_tail(explained, residual, self.df, self.residual_df, total)
 
 
-def _tails(tests, centred):
-    """Return the F-tails of several tests; a model that several share is fitted once."""
-    total = (centred**2).sum(axis=0)
-    wholes = {id(test.whole): test.whole for test in tests}
-    fitted = {key: ((whole.T @ centred) ** 2).sum(axis=0) for key, whole in wholes.items()}
-    return [test.tails(centred, total, fitted[id(test.whole)]) for test in tests]
+class _Tests:
+    """Several F-tests, made on the same responses by one product of matrices."""
+
+    def __init__(self, tests):
+        self._tests = tests
+        # A model that several tests share is fitted once.
+        parts = {id(part): part for test in tests for part in (test.basis, test.whole)}
+        self._place = {key: i for i, key in enumerate(parts)}
+        self._rows = np.hstack(list(parts.values())).T.copy()
+        self._starts = np.cumsum([0, *(part.shape[1] for part in parts.values())])[:-1]
+
+    def tails(self, centred):
+        """Return the F-tails, (tests, ...), of the columns of `centred`, (C,) or (C, draws)."""
+        total = (centred**2).sum(axis=0)
+        fits = np.add.reduceat((self._rows @ centred) ** 2, self._starts, axis=0)
+        return np.array(
+            [
+                test.tails(fits[self._place[id(test.basis)]], fits[self._place[id(test.whole)]], total)
+                for test in self._tests
+            ]
+        )
 
 
 def family_wise(designs, y, n_permutations=N_PERMUTATIONS, seed=0):
@@ -87,14 +101,14 @@ def family_wise(designs, y, n_permutations=N_PERMUTATIONS, seed=0):
         return pd.DataFrame(columns=columns)
     centred = y - y.mean()
     if (centred**2).sum() <= NEGLIGIBLE * len(y) * max(1.0, y.mean() ** 2):
-        return pd.DataFrame(
-            [(field.name, np.nan, np.nan, (), NO_VARIATION, 0) for field, _ in designs],
-            columns=columns,
-        )
+        return _untested(designs, columns, NO_VARIATION, 0)
     tests = _tests(designs)
     n_permutations = max(99, min(n_permutations, MAX_PERMUTED // len(y)))
-    observed = np.array(_tails(tests, centred))
-    smallest, own = _permuted(tests, centred, n_permutations, np.random.default_rng(seed))
+    if not tests:
+        return _untested(designs, columns, TOO_FEW, n_permutations)
+    stacked = _Tests(tests)
+    observed = stacked.tails(centred)
+    smallest, own = _permuted(stacked, centred, n_permutations, np.random.default_rng(seed))
     p = _family_p(observed, smallest)
     reachable = _family_p(np.minimum(observed, own), smallest)
     by_factor = {field.name: {} for field, _ in designs}
@@ -103,6 +117,12 @@ def family_wise(designs, y, n_permutations=N_PERMUTATIONS, seed=0):
     return pd.DataFrame(
         [(name, *_conclude(results), n_permutations) for name, results in by_factor.items()],
         columns=columns,
+    )
+
+
+def _untested(designs, columns, verdict, n_permutations):
+    return pd.DataFrame(
+        [(field.name, np.nan, np.nan, (), verdict, n_permutations) for field, _ in designs], columns=columns
     )
 
 
@@ -138,15 +158,14 @@ def _tests(designs):
 
 def _permuted(tests, centred, n_permutations, rng):
     """Return the smallest tail over all tests of each draw, and of each test over all draws."""
-    smallest, own = np.ones(n_permutations), np.ones(len(tests))
+    smallest, own = np.ones(n_permutations), 1.0
     step = max(1, CHUNK // len(centred))
     for start in range(0, n_permutations, step):
         draws = np.tile(centred, (min(step, n_permutations - start), 1))
         draws = rng.permuted(draws, axis=1).T
-        for i, tails in enumerate(_tails(tests, draws)):
-            part = smallest[start : start + step]
-            np.minimum(part, tails, out=part)
-            own[i] = min(own[i], tails.min())
+        tails = tests.tails(draws)
+        smallest[start : start + step] = tails.min(axis=0)
+        own = np.minimum(own, tails.min(axis=1))
     return smallest, own
 
 

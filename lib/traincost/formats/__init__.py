@@ -6,6 +6,8 @@ A reader is a module with
     What ``format=`` calls it.
 ``TITLE``
     What a person calls it.
+``NAMES``
+    A pattern that all names match in full which the reader may ever take for a source.
 ``sources(directory, names)``
     Of the sorted names in a directory, those that this reader may read, told by their names alone.
 ``read(path, run_id)``

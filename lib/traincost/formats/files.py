@@ -94,10 +94,9 @@ def _descriptor(path, limit_mib):
 
 
 def _refuse(status, limit_mib):
-    if stat.S_ISDIR(status.st_mode):
-        raise Unreadable("is a directory, not a file")
     if not stat.S_ISREG(status.st_mode):
-        raise Unreadable("is not a regular file")
+        is_directory = stat.S_ISDIR(status.st_mode)
+        raise Unreadable("is a directory, not a file" if is_directory else "is not a regular file")
     if status.st_size > limit_mib * 2**20:
         raise Unreadable(f"is larger than {limit_mib} MiB")
 

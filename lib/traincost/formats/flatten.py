@@ -8,6 +8,7 @@ MAX_DEPTH = 32  # a deeper part is one level, written as JSON
 MAX_FIELDS = 2_000  # of one run
 # The repr of an object: its address differs in every run, and would make each a level of its own.
 _OBJECT = re.compile(r"<(?:function )?([\w.<>]+?)(?: object)? at 0x[0-9a-fA-F]+>")
+_PLAIN = (int, float)
 
 
 def flat(config, notes):
@@ -35,7 +36,7 @@ def flat(config, notes):
 
 def _collect(mapping, prefix, depth, fields, notes):
     for key, value in mapping.items():
-        path = prefix + str(key).replace("\\", "\\\\").replace(".", "\\.")
+        path = prefix + (key if key.__class__ is str and key.isidentifier() else _escaped(key))
         if isinstance(value, dict) and value and depth < MAX_DEPTH:
             _collect(value, path + ".", depth + 1, fields, notes)
         elif len(fields) >= MAX_FIELDS:
@@ -44,7 +45,11 @@ def _collect(mapping, prefix, depth, fields, notes):
         elif isinstance(value, float) and not math.isfinite(value):
             notes.append(f"config {path!r} is not finite: taken as missing")
         else:
-            fields[path] = _level(value, path, notes)
+            fields[path] = value if value.__class__ in _PLAIN else _level(value, path, notes)
+
+
+def _escaped(key):
+    return str(key).replace("\\", "\\\\").replace(".", "\\.")
 
 
 def _note(notes, text):

@@ -88,6 +88,7 @@ _MEASURED = re.compile(
 _PLACE = re.compile(r".*(_dir|_path|_token|_host)|run_name|local_rank|transformers_version|_commit_hash")
 _EXTENSION = re.compile(r".*\.[A-Za-z]\w*", re.DOTALL)  # lr_0.001 has none
 _A_PATH = re.compile(r"([/~\\]|\.\.?/|[A-Za-z]:\\).*", re.DOTALL)
+NAMES = re.compile("|".join([_CHECKPOINT.pattern, *map(re.escape, RESULT_NAMES)]))
 
 
 def sources(directory, names):

@@ -47,6 +47,7 @@ _TRACEBACK = "Traceback (most recent call last)"
 _RAISED = re.compile(r"^([A-Za-z_][\w.]{0,80})(?::|\s*$)")
 _DIRECTORY_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[/\\](\d\d)-(\d\d)-(\d\d)")
 _OVERRIDE = re.compile(r"\+{0,2}([^=~]+)=(.*)", re.DOTALL)
+NAMES = re.compile(re.escape(FOLDER_NAME))
 
 
 def sources(directory, names):

@@ -57,6 +57,9 @@ class _File:
     ranked: bool
 
 
+NAMES = re.compile(r".*\.json(\.gz|\.tmp)?", re.DOTALL)
+
+
 def sources(directory, names):
     """Return the names that may be traces."""
     return [name for name in names if name.endswith(_ENDINGS) and not _OTHERS.fullmatch(name)]

@@ -32,6 +32,10 @@ _PROGRESS = ("", "epoch", "step")  # no scores
 _EVENTS = "events.out.tfevents."
 _VERSION = re.compile(r"version_[0-9]+")
 _REPORT = re.compile(r"(?:fit|validate|test|predict|tune)(?:-(.*))?\.txt", re.DOTALL)
+NAMES = re.compile(
+    "|".join([*map(re.escape, (HPARAMS_NAME, METRICS_NAME)), re.escape(_EVENTS) + ".*", r".*\.txt"]),
+    re.DOTALL,
+)
 
 
 def sources(directory, names):

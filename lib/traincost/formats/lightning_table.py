@@ -6,6 +6,7 @@ Lightning's. The config is what stands in a ``command.txt`` beside it: the comma
 """
 
 import os
+import re
 import shlex
 
 from traincost.formats.files import Unreadable, names, read_bytes, shortened
@@ -18,6 +19,7 @@ NAME = "lightning-table"
 TITLE = "texts with a table of timed actions (*.txt, *.log)"
 COMMAND_NAME = "command.txt"
 MAX_COMMAND_MIB = 1
+NAMES = re.compile(r".*\.(txt|log)", re.DOTALL)
 
 
 def sources(directory, names):

@@ -39,6 +39,7 @@ _STATUS = {
 _MIB_PER_MB = 1e6 / 2**20
 # The names that MLflow makes up (able-fox-12) tell nothing that repeats from run to run.
 _MADE_UP = re.compile(r"[a-z]+-[a-z]+-\d{1,3}")
+NAMES = re.compile(r".*\.(db|sqlite3?)|" + re.escape(META_NAME), re.DOTALL)
 
 
 def sources(directory, names):

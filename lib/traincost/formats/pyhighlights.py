@@ -24,6 +24,7 @@ LOGS_NAME = "lightning_logs"
 # Where the run was put and which seeds were asked for: they identify it, they do not shape it.
 _IDENTIFYING = ("save_path", "seeds")
 _STAMP = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})(-\d+)?")
+NAMES = re.compile(re.escape(RESULTS_NAME))
 
 
 def sources(directory, names):

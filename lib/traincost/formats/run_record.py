@@ -1,6 +1,8 @@
 """Run records: ``run.json`` as `traincost.record.Recorder` writes it."""
 
 import os
+import re
+from math import inf
 
 from traincost.columns import finite
 from traincost.formats.files import Unreadable, parse_json, read_bytes, shortened
@@ -12,7 +14,9 @@ from traincost.record import FORMAT, RECORD_NAME
 NAME = "traincost"
 TITLE = "run records (run.json)"
 MAX_SECTIONS = 5_000  # of one run
+EXACT = 2**53  # above it, not every integer is a float
 _REQUIRED = ("format", "run_id", "config", "runtime_s")
+NAMES = re.compile(re.escape(RECORD_NAME))
 
 
 def sources(directory, names):
@@ -22,20 +26,22 @@ def sources(directory, names):
 
 def read(path, run_id):
     """Return the one run recorded at `path`; `run_id` names it where the record cannot."""
-    folder = os.path.basename(os.path.dirname(path)) or run_id
     try:
         record = parse_json(read_bytes(path))
+        if not isinstance(record, dict):
+            raise Unreadable(f"holds a JSON {type(record).__name__} at the top, not an object")
     except Unreadable as problem:
-        return [Run(folder, UNREADABLE, reason=str(problem))]
-    return [_run(record, folder)]
+        return [Run(_folder(path) or run_id, UNREADABLE, reason=str(problem))]
+    return [_run(str(record["run_id"]) if "run_id" in record else _folder(path) or run_id, record)]
 
 
-def _run(record, folder):
-    if not isinstance(record, dict):
-        found = type(record).__name__
-        return Run(folder, UNREADABLE, reason=f"holds a JSON {found} at the top, not an object")
+def _folder(path):
+    return os.path.basename(os.path.dirname(path))
+
+
+def _run(run_id, record):
     missing = [name for name in _REQUIRED if name not in record]
-    run = Run(str(record.get("run_id", folder)))
+    run = Run(run_id)
     run.status = str(record.get("status", COMPLETED))
     run.started_at = str(record.get("started_at") or "")
     run.runtime_s, reason = runtime(record.get("runtime_s"))
@@ -81,20 +87,31 @@ def _sections(sections, notes):
         notes.append(f"sections must be an object, got {type(sections).__name__}: left out")
         return {}
     usable = {}
+    are_many, any_empty = len(sections) > MAX_SECTIONS, _has_empty_part("/+/".join(sections))
     for path, entry in sections.items():
-        if len(usable) >= MAX_SECTIONS:
+        if are_many and len(usable) >= MAX_SECTIONS:
             notes.append(f"sections beyond the first {MAX_SECTIONS} are left out")
             break
-        seconds = entry.get("seconds") if isinstance(entry, dict) else None
-        # An empty part of the name makes two slashes here.
-        if not finite(seconds) or seconds < 0 or "//" in f"/{path}/":
+        seconds, count = (entry.get("seconds"), entry.get("count")) if isinstance(entry, dict) else (None, 0)
+        # Nearly all are plain: they are told here, without a call.
+        is_plain = seconds.__class__ is float and 0.0 <= seconds < inf
+        if is_plain and count.__class__ is int and 0 < count < EXACT and not any_empty:
+            usable[path] = (seconds, count)
+        elif _is_time(seconds) and not _has_empty_part(path):
+            usable[path] = (float(seconds), _count(count))
+        else:
             notes.append(f"section {shortened(path, 80)!r} has no usable name or seconds: left out")
-            continue
-        usable[path] = (float(seconds), _count(entry.get("count")))
     return usable
 
 
+def _has_empty_part(path):
+    # An empty part of the name makes two slashes here.
+    return "//" in f"/{path}/"
+
+
+def _is_time(seconds):
+    return finite(seconds) and seconds >= 0
+
+
 def _count(count):
-    if count.__class__ is int and 0 < count < 2**53:  # nearly all there are
-        return count
     return count if finite(count) and count > 0 and float(count).is_integer() else None

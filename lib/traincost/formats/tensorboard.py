@@ -46,6 +46,7 @@ _NOTE = "runtime is approximate: from the first event to the last of its files"
 _TOO_MANY = f"scalars beyond the first {MAX_TAGS} are left out"
 _FAILURE = 2  # how a session of the hparams plugin ended
 _WALL_TIME = b"\x09"  # the key of an event's first field, eight bytes long
+NAMES = re.compile(rf".*{re.escape(_MARK)}.*", re.DOTALL)
 
 
 def sources(directory, names):

@@ -38,6 +38,7 @@ _FOLDER = re.compile(r"(?:offline-)?run-(\d{8}_\d{6})-(.+)")
 _LATEST = "latest-run"
 _BOOKKEEPING = ("_wandb", "wandb_version")
 _ENDED_BADLY = ("failed", "crashed", "killed", "preempted")
+NAMES = re.compile("|".join([_LOG.pattern, *map(re.escape, (CONFIG_NAME, SUMMARY_NAME, METADATA_NAME))]))
 
 
 def sources(directory, names):
