@@ -492,3 +492,27 @@ def test_a_page_is_computed_with_one_thread_unless_asked_otherwise(tmp_path, mon
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     nb = publish.execute(nbformat.v4.new_notebook(cells=[cell]), {}, tmp_path / "failed.ipynb")
     assert nb.cells[0].outputs[0].text == "['1', '3']\n"
+
+
+def test_a_kernel_that_dies_before_its_first_cell_is_started_again():
+    tries = []
+
+    def execute(last):
+        tries.append(1)
+        if len(tries) < last:
+            raise RuntimeError("Kernel died before replying to kernel_info")
+        return "executed"
+
+    assert publish._with_a_kernel(execute, publish.KERNEL_STARTS) == "executed"
+    assert len(tries) == publish.KERNEL_STARTS
+    with pytest.raises(RuntimeError, match="died"):
+        publish._with_a_kernel(execute, 100)
+
+    def broken():
+        tries.append(1)
+        raise RuntimeError("another reason")
+
+    tries.clear()
+    with pytest.raises(RuntimeError, match="another"):
+        publish._with_a_kernel(broken)
+    assert len(tries) == 1

@@ -20,6 +20,7 @@ from traincost.settings import refuse_unknown
 
 PACKAGE = Path(__file__).parent
 KERNEL_LOG = "kernel.log"
+KERNEL_STARTS = 3
 # What a page computes with matrices is small: threads wait for each other for longer than they work.
 _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
 
@@ -220,7 +221,8 @@ def execute(notebook, parameters, failed_path, progress=False):
     with tempfile.TemporaryDirectory(prefix="traincost-") as folder:
         kept = os.path.join(folder, "executed.ipynb")
         try:
-            return papermill.execute_notebook(
+            return _with_a_kernel(
+                papermill.execute_notebook,
                 notebook,
                 kept,
                 parameters=parameters,
@@ -245,6 +247,20 @@ def execute(notebook, parameters, failed_path, progress=False):
                 f"a cell of the notebook failed with {problem.ename}: {problem.evalue}\n"
                 f"The executed notebook is kept for inspection: {failed_path}"
             ) from None
+
+
+def _with_a_kernel(execute, *arguments, **options):
+    """Execute, and start again where the kernel died before it ran a cell.
+
+    Its ports are chosen before it takes them: another program may be faster, as another build.
+    """
+    for _ in range(KERNEL_STARTS - 1):
+        try:
+            return execute(*arguments, **options)
+        except RuntimeError as problem:
+            if "died before replying" not in str(problem):
+                raise
+    return execute(*arguments, **options)
 
 
 def _raise_refusal(problem):
