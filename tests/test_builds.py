@@ -22,6 +22,7 @@ def small_collection(root, n=4):
     return root
 
 
+@pytest.mark.slow
 def test_builds_become_a_collection_with_a_page(tmp_path, capsys):
     runs, out = small_collection(tmp_path / "sweep"), tmp_path / "out"
     for n in (1, 2):
@@ -54,6 +55,7 @@ def test_the_parts_of_a_build_add_up(tmp_path):
         assert 0 < spent < seconds[name.removesuffix("/figures")]
 
 
+@pytest.mark.slow
 def test_a_profiled_page_is_the_same_page(tmp_path):
     runs = small_collection(tmp_path / "sweep")
     main(["page", str(runs), "-o", str(tmp_path / "a")])

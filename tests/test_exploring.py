@@ -254,6 +254,7 @@ def html_of(notebook):
     return "".join(output.get("data", {}).get("text/html", "") for output in outputs)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_the_notebook_runs_headless_and_follows_a_choice(tmp_path):
     runs = small(tmp_path / "runs")

@@ -445,6 +445,7 @@ def test_very_many_passes_end_soon(tmp_path):
 # -- on a page -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_page_and_a_card_with_settings_from_the_path(tmp_path):
     publish.page(DATA / "huggingface", tmp_path, {"path_pattern": PATTERN})
     page = json.loads((tmp_path / "profiling.json").read_text())

@@ -222,6 +222,7 @@ def test_large_collections_are_written_in_several_parts(tmp_path, monkeypatch):
     assert len(index.opened(tmp_path / "index").parts) == 6
 
 
+@pytest.mark.slow
 def test_the_page_of_an_index_is_that_of_its_directory(tmp_path, capsys):
     runs = odd_collection(tmp_path / "runs")
     assert main(["index", str(runs), "-o", str(tmp_path / "index")]) == 0

@@ -91,6 +91,7 @@ def test_every_number_in_prose_has_its_key_in_the_json(tmp_path, kind):
     assert not re.findall(r"[0-9]", html.unescape(re.sub(r"<[^>]+>", "", prose)))
 
 
+@pytest.mark.slow
 def test_papermill_and_nbconvert_give_the_same_page(tmp_path):
     runs = small_collection(tmp_path / "runs")
     publish.page(runs, tmp_path / "out")
@@ -404,6 +405,7 @@ def test_headings_get_stable_anchors_and_markdown_html_is_text():
     assert contents(nb) == [("b-c", "B c"), ("e", "E")]
 
 
+@pytest.mark.slow
 def test_a_large_collection_makes_a_page_of_the_same_size(tmp_path):
     def size(name, n):
         rng = np.random.default_rng(0)

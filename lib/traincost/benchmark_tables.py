@@ -11,7 +11,7 @@ def quantity(value, unit):
     """Print a number of `unit` with three digits; seconds in the unit that suits them.
 
     >>> quantity(0.00123, "s"), quantity(1.5, "KiB"), quantity(float("nan"), "s")
-    ('1.23 ms', '1.5 KiB', '–')
+    ('1.23 ms', '1.50 KiB', '–')
     """
     if pd.isna(value):
         return "–"
