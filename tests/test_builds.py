@@ -6,6 +6,7 @@ import sys
 from datetime import UTC, datetime
 
 import nbformat
+import pytest
 from conftest import ROOT, record, write_run
 
 from traincost import builds, read_collection
