@@ -19,6 +19,7 @@ from traincost import index, reading
 from traincost import rows as _rows
 from traincost.batches import engine
 from traincost.claims import gathered, upwards
+from traincost.columns import SCORE_PREFIX
 from traincost.errors import NothingToReport, ParameterError
 from traincost.formats import JOBS, READERS, table_files
 from traincost.formats import table as _table
@@ -30,7 +31,6 @@ from traincost.listing import Listing, listed, readers
 from traincost.remote import is_url
 from traincost.rows import ALONE, EXACT, config_of, digits, joined, printable, settings
 
-SCORE_PREFIX = "score."
 NULL = str(None)  # how `flatten.flat` writes a JSON null
 # Neither a leading zero nor a hundred digits: those are names, not quantities.
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?")

@@ -142,6 +142,7 @@ COLUMNS = {
         *_COST,
     )
 }
+SCORE_PREFIX = "score."  # of a score's column among the runs
 COST_ORDER = tuple(column.name for column in _COST)
 
 _SUFFIX_UNITS = {"_s": "s", "_mib": "MiB", "_parameters": "count", "_count": "count"}

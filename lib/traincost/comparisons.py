@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from traincost.columns import COST_ORDER
+from traincost.columns import COST_ORDER, SCORE_PREFIX
 from traincost.fields import natural
 from traincost.sections import UNATTRIBUTED, cut, timing
 from traincost.verdicts import ALPHA, TOO_FEW
@@ -264,7 +264,7 @@ def column_changes(before, after, pairing):
 def _compared_columns(first, second):
     both = [name for name in first if name in second]
     costs = [name for name in COST_ORDER if name in both and not name.startswith("cost_runtime")]
-    return costs + sorted(name for name in both if name.startswith("score."))
+    return costs + sorted(name for name in both if name.startswith(SCORE_PREFIX))
 
 
 # -- decomposition -------------------------------------------------------------------------

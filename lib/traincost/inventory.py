@@ -8,8 +8,8 @@ import os
 from collections import Counter
 from pathlib import PurePosixPath
 
-from traincost.collection import SCORE_PREFIX, read_collection
-from traincost.columns import time_unit
+from traincost.collection import read_collection
+from traincost.columns import SCORE_PREFIX, time_unit
 from traincost.fields import describe
 from traincost.formats import READERS, other, table, table_files
 from traincost.listing import files_below

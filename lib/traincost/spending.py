@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from traincost import fields
-from traincost.columns import COST_ORDER
+from traincost.columns import COST_ORDER, SCORE_PREFIX
 from traincost.errors import ParameterError
 
 # What a run is called and repeats: no part of its configuration.
@@ -75,8 +75,8 @@ def _split_columns(runs, split):
     if split == "cost":
         found = [name for name in COST_ORDER if name in runs]
         return {n: n for n in found + sorted(c for c in runs if c.startswith("cost_") and c not in found)}
-    prefix = f"score.{split}_"
-    return {n: n.removeprefix("score.") for n in runs if n.startswith(prefix)}
+    prefix = f"{SCORE_PREFIX}{split}_"
+    return {n: n.removeprefix(SCORE_PREFIX) for n in runs if n.startswith(prefix)}
 
 
 def _row_keys(runs, by, latest):
@@ -278,9 +278,9 @@ def score_front(runs, score, goal="max"):
     columns = ["run_id", "cost", "score", "front"]
     if not score:
         return pd.DataFrame(columns=columns)
-    column = f"score.{score}"
+    column = f"{SCORE_PREFIX}{score}"
     if column not in runs:
-        known = sorted(name.removeprefix("score.") for name in runs if name.startswith("score."))
+        known = sorted(name.removeprefix(SCORE_PREFIX) for name in runs if name.startswith(SCORE_PREFIX))
         raise ParameterError(f"`score` must be one of {', '.join(known) or 'none there are'}, got {score!r}")
     cost = runs[_cost_column(runs)].fillna(runs["runtime_s"])
     points = pd.DataFrame({"run_id": runs["run_id"], "cost": cost, "score": runs[column]}).dropna()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from traincost.columns import column, count, percent, probability, significant
+from traincost.columns import SCORE_PREFIX, column, count, percent, probability, significant
 from traincost.fields import ALL_RUNS, PREFIX, members
 from traincost.prose import Name, Number, Sentence, key, say
 from traincost.sections import UNATTRIBUTED
@@ -672,7 +672,7 @@ def parts(frame, n_runs):
 def column_changes(frame):
     """What `comparisons.column_changes` returns."""
     printed = frame.assign(
-        name=[name.removeprefix("score.") for name in frame["column"]],
+        name=[name.removeprefix(SCORE_PREFIX) for name in frame["column"]],
         difference=[
             signed_percent(row.change) if row.relative else f"{row.change:+.4g}".replace("-", "−")
             for row in frame.itertuples()

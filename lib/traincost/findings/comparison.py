@@ -3,7 +3,7 @@
 import numpy as np
 
 from traincost import comparisons
-from traincost.columns import column
+from traincost.columns import SCORE_PREFIX, column
 from traincost.findings.numbers import N_LISTED, N_NAMED, key, names, number_of, plural, rounded
 from traincost.prose import Name, Number, join, say
 from traincost.verdicts import TOO_FEW
@@ -18,7 +18,7 @@ def comparison_summary(pairing, changes, decomposition, columns, unit):
     top = comparisons.largest(decomposition.parts)
     if len(top):
         said.append(_largest(top.iloc[0], unit))
-    scores = columns[columns["column"].str.startswith("score.")]
+    scores = columns[columns["column"].str.startswith(SCORE_PREFIX)]
     if len(scores):
         said.append(scores_changed(columns)[0])
     return said
@@ -213,7 +213,7 @@ def scores_changed(columns):
         return [say("Neither scores nor cost columns are recorded on both sides.")]
     said = []
     for what, rows in (
-        ("score", columns[columns["column"].str.startswith("score.")]),
+        ("score", columns[columns["column"].str.startswith(SCORE_PREFIX)]),
         ("cost column", columns[columns["column"].str.startswith("cost_")]),
     ):
         moved = rows[rows["verdict"].isin((comparisons.MORE, comparisons.LESS))]
@@ -230,7 +230,7 @@ def _moved(rows):
     listed = [
         say(
             "{n} ({a} before, {b} after)",
-            n=Name(row.column.removeprefix("score.")),
+            n=Name(row.column.removeprefix(SCORE_PREFIX)),
             a=_value(row.column, "before", row.before),
             b=_value(row.column, "after", row.after),
         )
@@ -243,7 +243,9 @@ def _moved(rows):
 
 
 def _value(name, side, value):
-    return Number(key("column", name, side), float(value), column(name.removeprefix("score.")).text(value))
+    return Number(
+        key("column", name, side), float(value), column(name.removeprefix(SCORE_PREFIX)).text(value)
+    )
 
 
 def caption_changes(changes):

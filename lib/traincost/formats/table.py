@@ -7,6 +7,7 @@ The columns are named by `Table`; where they are not, those with our own names a
 import re
 from dataclasses import dataclass, field
 
+from traincost.columns import SCORE_PREFIX
 from traincost.errors import ParameterError
 from traincost.formats.files import Unreadable, shortened
 from traincost.formats.run import COMPLETED, FAILED, KILLED, RUNNING, UNREADABLE, Run
@@ -142,7 +143,7 @@ def _roles(columns, table):
     for role, own in (("run", "run_id"), ("status", "status"), ("path", "path")):
         roles[role] = getattr(table, f"{role}_column") or (own if own in columns else "")
     roles["cost"] = {name: "" for name in columns if name.startswith("cost_")} | table.cost_columns
-    own_scores = [name for name in columns if name.startswith("score.")]
+    own_scores = [name for name in columns if name.startswith(SCORE_PREFIX)]
     roles["score"] = [*dict.fromkeys([*own_scores, *(table.score_columns or ())])]
     if not table.runtime_column and "runtime_s" not in columns:
         raise ParameterError(
@@ -191,7 +192,7 @@ def _run(row, run_id, roles, table):
     run.config = {name: row[column] for column, name in roles["factor"].items() if column in row}
     run.started_at = str(row.get("started_at", ""))
     run.cost = _costs(row, roles["cost"], run.notes)
-    scores = {name.removeprefix("score."): _value(row[name]) for name in roles["score"] if name in row}
+    scores = {name.removeprefix(SCORE_PREFIX): _value(row[name]) for name in roles["score"] if name in row}
     run.scores = numbers(scores, "score", run.notes)
     run.runtime_s, run.reason = _runtime(row, roles["runtime"], TIME_UNITS[table.runtime_unit])
     if roles["status"]:
