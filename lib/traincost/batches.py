@@ -77,7 +77,7 @@ def _whole(task, wait, submit):
     except WorkerLost:
         if len(task.sources) == 1:
             directory = task.sources[0][0].rpartition("/")[0] or task.name
-            yield block(task.places, [[Run(directory, UNREADABLE, reason=LOST)]], [""])
+            yield block(task.places, [([Run(directory, UNREADABLE, reason=LOST)], "")])
             return
         for half in _halves(task):
             yield from _whole(half, submit(half), submit)

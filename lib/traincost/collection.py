@@ -187,7 +187,7 @@ def _read_table(path, format, table):
         raise NothingToReport(f"runs_dir {path!r} {problem}") from None
     name = printable(os.path.splitext(os.path.basename(os.path.realpath(path)))[0])
     listing = Listing(path, name, [(place, _table.NAME) for place, _ in rows], [])
-    return listing, [_rows.block(range(len(rows)), [[run] for _, run in rows], [""] * len(rows))]
+    return listing, [_rows.block(range(len(rows)), [([run], "") for _, run in rows])]
 
 
 def _refuse_columns(table):

@@ -254,16 +254,22 @@ class _Walk:
 
     def _scanned(self, directory):
         """Return the children of a directory, and whether they depend on nothing outside it."""
-        names, folders, links = [], [], []
+        names, folders, links, is_kept = [], [], [], self.seen is not None
         with os.scandir(directory) as entries:
             for entry in entries:
-                names.append(entry.name)
-                if _is_folder(entry):
-                    (links if entry.is_symlink() else folders).append(entry.name)
-                elif self.seen is not None and entry.is_symlink():
+                name = entry.name
+                names.append(name)
+                try:
+                    is_folder = entry.is_dir()
+                except OSError:
+                    is_folder = False
+                if is_folder:
+                    (links if entry.is_symlink() else folders).append(name)
+                elif is_kept and entry.is_symlink():
                     links.append("")
         names.sort()
-        folders += [name for name in sorted(links) if name and self._leads_out(f"{directory}/{name}")]
+        if links:
+            folders += [name for name in sorted(links) if name and self._leads_out(f"{directory}/{name}")]
         # A directory that bears the name of a source is offered too, so that it is not missed.
         children = sources_in(directory, "", names, self._readers)
         children += [(name, "") for name in folders]

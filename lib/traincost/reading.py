@@ -79,12 +79,9 @@ def _task(listing, places, stamped):
 
 def read_batch(task):
     """Return the `rows.Block` of the sources of a `Task`."""
+    read = _stamped if task.stamped else _unstamped
     with collector_paused(), remote.staged(task) as root:
-        if not task.stamped:
-            found = [_read(root, task, path, reader) for path, reader in task.sources]
-            return block(task.places, found, [""] * len(found))
-        stamped = [_stamped(root, task, path, reader) for path, reader in task.sources]
-        return block(task.places, [runs for runs, _ in stamped], [stamp for _, stamp in stamped])
+        return block(task.places, (read(root, task, *source) for source in task.sources))
 
 
 def recognised(listing, parts):
@@ -114,6 +111,10 @@ def _read(root, task, path, reader):
         # Readers give reasons for all that is known to happen; this is for what is not.
         reason = f"cannot be read: {type(problem).__name__}: {problem}"
         return [Run(directory, UNREADABLE, reason=reason)]
+
+
+def _unstamped(root, task, path, reader):
+    return _read(root, task, path, reader), ""
 
 
 def _stamped(root, task, path, reader):

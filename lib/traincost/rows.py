@@ -10,6 +10,8 @@ import hashlib
 import json
 from dataclasses import dataclass, replace
 from itertools import chain
+from math import nan
+from operator import attrgetter
 
 import numpy as np
 import orjson
@@ -17,6 +19,7 @@ import orjson
 from traincost.formats.run import UNREADABLE
 
 TEXTS = ("run_id", "status", "started_at", "task", "report", "process", "reason")
+_texts = attrgetter(*TEXTS)
 # The columns of pairs: how many of them are coded, and how many plain.
 SHAPES = {"config": (2, 0), "cost": (1, 1), "scores": (1, 1), "sections": (1, 2)}
 ALONE = "="  # begins a content that tells a copy whatever its settings
@@ -160,42 +163,102 @@ class Block:
         return Block(*(_picked(values, kept) for values in lists), rows)
 
 
-def block(places, found, stamps):
-    """Return the block of the runs `found` (a list of `Run`) in each of the sources at `places`."""
-    runs = list(chain.from_iterable(found))
-    return Block(
-        list(places),
-        [any(run.status != UNREADABLE for run in of_source) for of_source in found],
-        [
-            [part for run in of_source if run.status != UNREADABLE for part in run.parts]
-            for of_source in found
-        ],
-        list(stamps),
-        of_runs(runs, np.repeat(np.arange(len(found)), [len(of_source) for of_source in found])),
-    )
+def block(places, found):
+    """Return the block of the sources at `places`.
+
+    Parameters
+    ----------
+    found : iterable of (list of Run, str)
+        The runs in each source, and its stamp (`Block`). They are taken in one by one, so that
+        no run need be kept.
+    """
+    columns, claims, parts, stamps = _Columns(), [], [], []
+    for source, (runs, stamp) in enumerate(found):
+        read = [run for run in runs if run.status != UNREADABLE]
+        claims.append(bool(read))
+        parts.append([part for run in read for part in run.parts])
+        stamps.append(stamp)
+        for run in runs:
+            columns.add(run, source)
+    return Block(list(places), claims, parts, stamps, columns.rows())
 
 
-def of_runs(runs, source):
-    """Return the columns of a list of `Run`; `source` is the position of the file of each."""
-    return Rows(
-        np.asarray(source, dtype=np.int64),
-        {name: _shared([getattr(run, name) for run in runs]) for name in TEXTS},
-        np.array([np.nan if run.runtime_s is None else run.runtime_s for run in runs], dtype=float),
-        ["" if run.named or run.reason else _content(run) for run in runs],
-        _shared([json.dumps(run.notes) if run.notes else "" for run in runs]),
-        _shared([_json(run.compute) if run.compute and not run.reason else "" for run in runs]),
-        settings([run.config for run in runs]),
-        _numbers([run.cost for run in runs]),
-        _numbers([run.scores for run in runs]),
-        _sections([{} if run.reason else run.sections for run in runs]),
-    )
+class _Columns:
+    """The columns of runs that are added one by one."""
+
+    def __init__(self):
+        self._source, self._texts, self._runtime_s = [], [], []
+        self._content, self._notes, self._compute = [], [], []
+        self._config, self._cost, self._scores, self._sections = (_Column() for _ in SHAPES)
+
+    def add(self, run, source):
+        """Add a `Run`; `source` is the position of the file that it is from."""
+        self._source.append(source)
+        self._texts.append(_texts(run))
+        self._runtime_s.append(nan if run.runtime_s is None else run.runtime_s)
+        self._content.append("" if run.named or run.reason else _content(run))
+        self._notes.append(json.dumps(run.notes) if run.notes else "")
+        self._compute.append(_json(run.compute) if run.compute and not run.reason else "")
+        self._config.add(run.config)
+        self._cost.add(run.cost)
+        self._scores.add(run.scores)
+        self._sections.add({} if run.reason else run.sections)
+
+    def rows(self):
+        """Return all of it as `Rows`."""
+        texts = zip(*self._texts, strict=True) if self._texts else [[]] * len(TEXTS)
+        return Rows(
+            np.array(self._source, dtype=np.int64),
+            {name: _shared(values) for name, values in zip(TEXTS, texts, strict=True)},
+            np.array(self._runtime_s, dtype=float),
+            self._content,
+            _shared(self._notes),
+            _shared(self._compute),
+            self._config.settings(),
+            self._cost.numbers(),
+            self._scores.numbers(),
+            self._sections.timed(),
+        )
+
+
+class _Column:
+    """Mappings of any length, one of each run, end to end."""
+
+    def __init__(self):
+        self._lengths, self._names, self._values = [], [], []
+
+    def add(self, mapping):
+        self._lengths.append(len(mapping))
+        self._names += mapping
+        self._values += mapping.values()
+
+    def settings(self):
+        """Return names and levels, both coded."""
+        return Pairs(self._ends(), (coded(self._names), coded(self._values)))
+
+    def numbers(self):
+        """Return coded names, and their numbers."""
+        return Pairs(self._ends(), (coded(self._names),), (np.array(self._values, dtype=float),))
+
+    def timed(self):
+        """Return coded names, and the first and second number of each; None becomes NaN."""
+        values = self._values
+        try:
+            timed = np.fromiter(chain.from_iterable(values), float, 2 * len(values)).reshape(-1, 2)
+        except TypeError:
+            timed = np.array(values, dtype=float).reshape(-1, 2)
+        return Pairs(self._ends(), (coded(self._names),), (timed[:, 0].copy(), timed[:, 1].copy()))
+
+    def _ends(self):
+        return np.array(self._lengths, dtype=np.int64)
 
 
 def settings(configs):
     """Return a list of flat configs (dicts of name to text or number) as `Pairs`."""
-    names = coded(list(chain.from_iterable(configs)))
-    values = coded(list(chain.from_iterable(config.values() for config in configs)))
-    return Pairs(_lengths(configs), (names, values))
+    column = _Column()
+    for config in configs:
+        column.add(config)
+    return column.settings()
 
 
 def config_of(pairs):
@@ -275,26 +338,6 @@ def _joined_coded(parts):
 
 def _concatenated(arrays, dtype=float):
     return np.concatenate(arrays) if arrays else np.empty(0, dtype)
-
-
-def _lengths(mappings):
-    return np.fromiter(map(len, mappings), np.int64, len(mappings))
-
-
-def _numbers(mappings):
-    names = coded(list(chain.from_iterable(mappings)))
-    values = list(chain.from_iterable(m.values() for m in mappings))
-    return Pairs(_lengths(mappings), (names,), (np.array(values, dtype=float),))
-
-
-def _sections(mappings):
-    names = coded(list(chain.from_iterable(mappings)))
-    timed = list(chain.from_iterable(m.values() for m in mappings))
-    try:
-        timed = np.fromiter(chain.from_iterable(timed), float, 2 * len(timed)).reshape(-1, 2)
-    except TypeError:  # None, an unknown count, becomes NaN
-        timed = np.array(timed, dtype=float).reshape(-1, 2)
-    return Pairs(_lengths(mappings), (names,), (timed[:, 0].copy(), timed[:, 1].copy()))
 
 
 def _content(run):

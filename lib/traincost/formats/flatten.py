@@ -8,7 +8,7 @@ MAX_DEPTH = 32  # a deeper part is one level, written as JSON
 MAX_FIELDS = 2_000  # of one run
 # The repr of an object: its address differs in every run, and would make each a level of its own.
 _OBJECT = re.compile(r"<(?:function )?([\w.<>]+?)(?: object)? at 0x[0-9a-fA-F]+>")
-_PLAIN = (int, float)
+_AT = " at 0x"
 
 
 def flat(config, notes):
@@ -36,16 +36,20 @@ def flat(config, notes):
 
 def _collect(mapping, prefix, depth, fields, notes):
     for key, value in mapping.items():
-        path = prefix + (key if key.__class__ is str and key.isidentifier() else _escaped(key))
-        if isinstance(value, dict) and value and depth < MAX_DEPTH:
-            _collect(value, path + ".", depth + 1, fields, notes)
-        elif len(fields) >= MAX_FIELDS:
+        if len(fields) >= MAX_FIELDS:
             _note(notes, f"config fields beyond the first {MAX_FIELDS} are left out")
             return
+        path = prefix + (key if key.__class__ is str and key.isidentifier() else _escaped(key))
+        # Nearly all are plain: they are told here, without a call.
+        kind = value.__class__
+        if kind is int or (kind is float and value - value == 0.0) or (kind is str and _AT not in value):
+            fields[path] = value
+        elif isinstance(value, dict) and value and depth < MAX_DEPTH:
+            _collect(value, path + ".", depth + 1, fields, notes)
         elif isinstance(value, float) and not math.isfinite(value):
             notes.append(f"config {path!r} is not finite: taken as missing")
         else:
-            fields[path] = value if value.__class__ in _PLAIN else _level(value, path, notes)
+            fields[path] = _level(value, path, notes)
 
 
 def _escaped(key):
@@ -63,7 +67,7 @@ def _level(value, path, notes):
     if isinstance(value, int | float):
         return value
     text = value if isinstance(value, str) else _json(value, path, notes)
-    return _OBJECT.sub(r"<\1>", text) if " at 0x" in text else text
+    return _OBJECT.sub(r"<\1>", text) if _AT in text else text
 
 
 def _json(value, path, notes):

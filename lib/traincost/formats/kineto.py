@@ -29,9 +29,8 @@ MAX_FILES = 4_096  # of one run
 MAX_DEPTH = 64  # of sections
 MAX_DEVICES = 8  # named
 _ROUNDING_US = 1.0  # older traces have whole microseconds
-_ENDINGS = (".json", ".json.gz", ".json.tmp")
 # What lies beside runs under these names is no trace.
-_OTHERS = re.compile(
+_OTHERS = (
     r"(run|results|manifest|(all|train|eval|test|predict)_results|trainer_state|state|metrics|stats"
     r"|((generation|adapter|preprocessor|tokenizer)_)?config|tokenizer|vocab|added_tokens"
     r"|special_tokens_map|(model\.safetensors|pytorch_model\.bin)\.index|package(-lock)?|hparams|args"
@@ -57,12 +56,12 @@ class _File:
     ranked: bool
 
 
-NAMES = re.compile(r".*\.json(\.gz|\.tmp)?", re.DOTALL)
+NAMES = re.compile(rf"(?!{_OTHERS}\Z).*\.json(\.gz|\.tmp)?", re.DOTALL)
 
 
 def sources(directory, names):
     """Return the names that may be traces."""
-    return [name for name in names if name.endswith(_ENDINGS) and not _OTHERS.fullmatch(name)]
+    return [name for name in names if NAMES.fullmatch(name)]
 
 
 def recognises(path):

@@ -92,7 +92,10 @@ def _sections(sections, notes):
         if are_many and len(usable) >= MAX_SECTIONS:
             notes.append(f"sections beyond the first {MAX_SECTIONS} are left out")
             break
-        seconds, count = (entry.get("seconds"), entry.get("count")) if isinstance(entry, dict) else (None, 0)
+        try:
+            seconds, count = entry["seconds"], entry["count"]
+        except (KeyError, TypeError):
+            seconds, count = (entry.get("seconds"), None) if isinstance(entry, dict) else (None, None)
         # Nearly all are plain: they are told here, without a call.
         is_plain = seconds.__class__ is float and 0.0 <= seconds < inf
         if is_plain and count.__class__ is int and 0 < count < EXACT and not any_empty:
