@@ -144,20 +144,22 @@ _SHOWN = (
     "entangled_with",
     "names",
 )
+_ETA = _SHOWN.index("eta_squared")
 
 
 def _sizes(chosen, y, units):
     """Describe each chosen factor's effect, the largest first."""
     held = _fields.held_fields([field for field in chosen if field.is_factor], len(y))
     spread, log_spread = Spread.of(y), Spread.of(units.mean_log)
-    rows = [_shown(field, y, spread, log_spread, units) for field in chosen]
+    between = spread.between(units.of_run)
+    rows = [_shown(field, y, spread, between, log_spread, units) for field in chosen]
+    rows.sort(key=lambda row: -row[_ETA] if row[_ETA] == row[_ETA] else np.inf)
     table = pd.DataFrame(rows, columns=_SHOWN)
-    partial = additive_model(units.at(held), units.mean).set_index("factor")
-    table = pd.concat([table, partial.reindex(table["factor"]).reset_index(drop=True)], axis=1)
-    return table.sort_values("eta_squared", ascending=False, kind="stable", ignore_index=True)
+    partial = additive_model(units.at(held), units.mean).set_index("factor").reindex(table["factor"])
+    return table.assign(**{name: column.to_numpy() for name, column in partial.items()})
 
 
-def _shown(field, y, spread, log_spread, units):
+def _shown(field, y, spread, between, log_spread, units):
     """Describe one factor's effect."""
     df, eta = spread.explained(field)
     corrected = bias_corrected(eta, df, len(y))
@@ -176,7 +178,7 @@ def _shown(field, y, spread, log_spread, units):
         df,
         eta,
         *corrected,
-        chance_level(df, spread, units.of_run, field.kind == "replicate"),
+        chance_level(df, len(y), len(units.mean), between, field.kind == "replicate"),
         log_epsilon,
         low,
         high,
@@ -222,6 +224,12 @@ class Spread:
             df, between = int((n > 0).sum()) - 1, (sums[n > 0] ** 2 / n[n > 0]).sum()
         return df, min(1.0, between / self.total) if self.total else np.nan
 
+    def between(self, groups):
+        """Return the share of it that lies between groups (numbers from 0, each with a member)."""
+        if not self.total:
+            return np.nan
+        return (np.bincount(groups, self.centred) ** 2 / np.bincount(groups)).sum() / self.total
+
 
 def bias_corrected(eta, df, n):
     """Return epsilon squared (Kelley 1935) and omega squared (Hays 1963).
@@ -236,21 +244,17 @@ def bias_corrected(eta, df, n):
     return eta - df * mean_square, (eta - df * mean_square) / (1 + mean_square)
 
 
-def chance_level(df, spread, of_run, replicate=False):
-    """Return what eta squared of an unrelated factor with `df` is on average.
+def chance_level(df, n, n_units, between, replicate=False):
+    """Return what eta squared of an unrelated factor with `df`, of `n` runs, is on average.
 
-    Without replicates df/(N-1). With them, levels are dealt to the C configurations:
-    df/(C-1) times the share of the variance that lies between these. A replicate field is
+    Without replicates df/(N-1). With them, levels are dealt to the C configurations (`n_units`):
+    df/(C-1) times the share of the variance that lies `between` these. A replicate field is
     dealt to runs within configurations, so to it the rest of the variance applies.
     """
-    n, n_units = len(of_run), int(of_run.max()) + 1
     if n_units == n:
         return df / (n - 1)
-    if not spread.total:
-        return np.nan
-    between = (np.bincount(of_run, spread.centred) ** 2 / np.bincount(of_run)).sum() / spread.total
     if replicate:
-        return min(1.0, df / (n - n_units) * (1 - between))
+        return np.minimum(1.0, df / (n - n_units) * (1 - between))
     return df / (n_units - 1) * between if n_units > 1 else np.nan
 
 

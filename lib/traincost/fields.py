@@ -121,8 +121,9 @@ def describe(config, replicates=("seed",)):
         for name in config.columns
         if name.startswith(PREFIX)
     ]
-    fields = _merge(_leave_out_identifiers(_merge(fields)))
-    return _relate(fields)
+    fields = _merge(fields)
+    remaining = _leave_out_identifiers(fields)
+    return _relate(fields if remaining is fields else _merge(remaining))
 
 
 def factors(fields):
@@ -348,7 +349,7 @@ def _leave_out_identifiers(fields):
         and f.n_levels == most
         and all(g is f or determines(f.codes, g.codes) for g in candidates)
     }
-    if len(naming) == len(candidates):
+    if len(naming) in (0, len(candidates)):
         return fields
     reason = "one level per configuration: it names the configuration"
     return [replace(f, kind="identifier", reason=reason) if f.name in naming else f for f in fields]
