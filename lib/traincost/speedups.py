@@ -24,6 +24,7 @@ KINDS = ("cadence", "share")
 JOINT = "all knobs together"
 N_RESAMPLES = 2_000
 MAX_RESAMPLED = 4_000_000  # values drawn in all; large collections get fewer resamples
+MAX_DRAWN = 500_000  # values at once
 MAX_PROPOSED = 8
 # What trains the model is the work itself, not a setting to turn.
 _TRAINING = re.compile(r"train|fit\b|forward|backward|optimi|step|loss\.backward", re.IGNORECASE)
@@ -122,16 +123,18 @@ def bounds(collection, knobs=None, cadence_section=None, codes=None, seed=0):
         )
     _refuse_duplicates(knobs)
     matched = {knob.name: _matched(knob, t.paths) for knob in knobs}
-    fractions = {knob.name: _fractions(knob, matched[knob.name], t, cadence_section) for knob in knobs}
-    rows = [_row(knob, matched[knob.name], fractions[knob.name], t, seed, codes) for knob in knobs]
+    rows, union, unknown = [], np.zeros_like(t.whole), np.zeros(t.whole.shape, dtype=bool)
+    for knob in knobs:
+        fractions = _fractions(knob, matched[knob.name], t, cadence_section)
+        rows.append(_row(knob, matched[knob.name], fractions, t, seed, codes))
+        np.fmax(union, fractions, out=union)
+        unknown |= np.isnan(fractions)
     table = pd.DataFrame(rows, columns=_COLUMNS).sort_values(
         "bound", ascending=False, kind="stable", na_position="last", ignore_index=True
     )
     if len(knobs) > 1:
-        every = np.stack(list(fractions.values()))
-        union = np.fmax.reduce(every)
         # A knob of unknown effect leaves the union unknown, unless another saves all there.
-        union = np.where(np.isnan(every).any(axis=0) & ~(union >= 1), np.nan, union)
+        union[unknown & ~(union >= 1)] = np.nan
         anywhere = np.any(list(matched.values()), axis=0)
         row = _row(Knob(JOINT, (), "joint"), anywhere, union, t, seed, codes)
         table = pd.concat([table, pd.DataFrame([row], columns=_COLUMNS)], ignore_index=True)
@@ -264,7 +267,7 @@ def _resampling_range(share, known, seed):
     left = max(200, min(N_RESAMPLES, MAX_RESAMPLED // n))
     while left:
         # So many at a time as fit the memory; the draws are the same.
-        size = min(left, max(1, MAX_RESAMPLED // n))
+        size = min(left, max(1, MAX_DRAWN // n))
         drawn = rng.integers(0, n, size=(size, n))
         n_known.append(known[drawn].sum(axis=1))
         sums.append(values[drawn].sum(axis=1))
