@@ -17,6 +17,7 @@ import importlib.util
 import json
 import os
 import platform
+import random
 import statistics
 import time
 from dataclasses import asdict, dataclass
@@ -33,13 +34,15 @@ def interleaved(works, n=N, n_warming=1):
     """Return the median seconds of each of `works` (name to callable), run in turn `n` times.
 
     A callable may return its seconds itself; else the call is timed. The turns before, which warm
-    caches, do not count.
+    caches, do not count. Each turn has an order of its own: what runs after a work that left the
+    caches cold pays for it, and must not always be the same.
     """
-    taken = {name: [] for name in works}
+    taken, names, rng = {name: [] for name in works}, list(works), random.Random(0)
     for _ in range(n_warming + n):
-        for name, work in works.items():
+        rng.shuffle(names)
+        for name in names:
             started = time.perf_counter()
-            seconds = work()
+            seconds = works[name]()
             elapsed = time.perf_counter() - started
             taken[name].append(seconds if isinstance(seconds, float) else elapsed)
     return {name: statistics.median(seconds[n_warming:]) for name, seconds in taken.items()}
