@@ -35,7 +35,7 @@ LAYERS = [
     {"batches", "claims"},
     {"index"},
     {"collection", "settings", "tables", "subsets"},
-    {"systems", "estimation_tables", "benchmarks", "benchmark_tables"},
+    {"systems", "estimation_tables", "comparison_tables", "benchmarks", "benchmark_tables"},
     {"svg"},
     {"figures", "findings", "render", "markup", "lab_style"},
     {"anchors"},

@@ -90,7 +90,7 @@ def percent(share, decimals=2):
     >>> percent(0.44061)
     '44.06 %'
     """
-    return f"{100 * share:.{decimals}f} %"
+    return f"{100 * share:.{decimals}f} %".replace("-", "−")
 
 
 def probability(value):

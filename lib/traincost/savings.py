@@ -2,7 +2,7 @@
 
 A bound (`speedups`) says what turning a knob saves at most, if nothing outside its sections
 changes. Here it meets runs in which it was turned. The measured saving is split into what went
-inside the knob's sections and what changed outside them, which a bound takes for nothing.
+inside the knob's sections and what changed outside them, where a bound assumes no change.
 
 Contract: collections in, frames out.
 """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from traincost.columns import SCORE_PREFIX, column, count, percent, probability, significant
+from traincost.columns import column, count, percent, probability, significant
 from traincost.fields import ALL_RUNS, PREFIX, members
 from traincost.prose import Name, Number, Sentence, key, say
 from traincost.sections import UNATTRIBUTED
@@ -602,130 +602,6 @@ def versions(values):
     )
 
 
-def changes(frame, unit):
-    """What `comparisons.runtime_change` returns."""
-    printed = frame.assign(scope=_scopes(frame), interval=_intervals(frame))
-    return Table(
-        "changes",
-        say("Paired change of runtime, overall and by level."),
-        (
-            Heading("scope", "configurations"),
-            Heading("n_configurations", "number", count),
-            Heading("n_pairs", "pairs", count),
-            Heading("before_s", f"before ({unit.symbol})", unit.number, "mean over configurations"),
-            Heading("after_s", f"after ({unit.symbol})", unit.number),
-            Heading(
-                "change", "change", signed_percent, "exp of the mean difference of log runtime, less one"
-            ),
-            Heading("interval", "interval", str, "95 %, t, of this row by itself"),
-            Heading("p_family", "p", probability, "two-sided, family-wise over the rows (Holm)"),
-            Heading("verdict", "verdict"),
-        ),
-        printed,
-        int(frame["n_pairs"].iloc[0]),
-        "paired runs",
-        holds=("change", "factors", "pairs", "runs"),
-    )
-
-
-def _scopes(frame):
-    pairs = zip(frame["factor"], frame["level"], strict=True)
-    return [f"{factor}={level}" if factor else level for factor, level in pairs]
-
-
-def _intervals(frame):
-    ends = zip(frame["low"], frame["high"], strict=True)
-    return ["–" if np.isnan(a) else f"{signed_percent(a)} to {signed_percent(b)}" for a, b in ends]
-
-
-def signed_percent(value):
-    """Print a change in percent with its sign."""
-    return f"{100 * value:+.2f} %".replace("-", "−")
-
-
-def signed(value):
-    """Print seconds with their sign."""
-    return f"{'−' if value < 0 else '+'}{significant(abs(value), 3)}" if value else "0"
-
-
-def parts(frame, n_runs):
-    """The parts of a `comparisons.Decomposition`."""
-    return Table(
-        "parts",
-        say("Change of the mean runtime by part, in seconds. The last column sums to the change."),
-        (
-            Heading("part", "part"),
-            Heading("count_before", "times before", significant, "mean per run"),
-            Heading("count_after", "times after", significant),
-            Heading("call_before_s", "one call before (s)", significant),
-            Heading("call_after_s", "one call after (s)", significant),
-            Heading("count_s", "by how often", signed, "midpoint weights: no order of the two is preferred"),
-            Heading("call_s", "by what a call costs", signed),
-            Heading("total_s", "in all", signed),
-        ),
-        frame,
-        n_runs,
-        holds=("mean", "part"),
-    )
-
-
-def column_changes(frame):
-    """What `comparisons.column_changes` returns."""
-    printed = frame.assign(
-        name=[name.removeprefix(SCORE_PREFIX) for name in frame["column"]],
-        difference=[
-            signed_percent(row.change) if row.relative else f"{row.change:+.4g}".replace("-", "−")
-            for row in frame.itertuples()
-        ],
-    )
-    return Table(
-        "columns",
-        say("Cost columns and scores before and after, over paired configurations."),
-        (
-            Heading("name", "column"),
-            Heading("n_configurations", "configurations", count),
-            Heading("before", "before", significant),
-            Heading("after", "after", significant),
-            Heading("difference", "change", as_printed, "in percent for costs, a difference for scores"),
-            Heading("p_family", "p", probability, "two-sided t, family-wise over the rows (Holm)"),
-            Heading("verdict", "verdict"),
-        ),
-        printed,
-        int(frame["n_configurations"].max()) if len(frame) else 0,
-        "paired configurations",
-        holds=("column",),
-    )
-
-
-def changed_settings(frame):
-    """The shared settings that differ."""
-    return Table(
-        "changed",
-        say("Settings that have no level in common before and after."),
-        (Heading("setting", "setting"), Heading("before", "before"), Heading("after", "after")),
-        frame,
-        0,
-        "settings",
-    )
-
-
-def unpaired(frame):
-    """The runs that have no counterpart."""
-    return Table(
-        "unpaired",
-        say("Runs without a pair: {n}.", n=Number("unpaired.n", len(frame), count(len(frame)))),
-        (
-            Heading("run_id", "run"),
-            Heading("side", "side"),
-            Heading("path", "path"),
-            Heading("reason", "reason"),
-        ),
-        frame,
-        len(frame),
-        "unpaired runs",
-    )
-
-
 def turned(frame):
     """What `savings.measured_savings` returns."""
     return Table(
@@ -739,7 +615,7 @@ def turned(frame):
             Heading("interval", "interval", str, "95 %, t"),
             Heading("outcome", "outcome"),
             Heading("inside", "in its sections", percent),
-            Heading("outside", "outside them", percent, "what a bound takes for nothing"),
+            Heading("outside", "outside them", percent, "a bound assumes none"),
             Heading("governed", "they took", percent, "share of runtime before"),
             Heading("still_governed", "they take", percent, "of the runtime before"),
         ),
@@ -748,3 +624,8 @@ def turned(frame):
         "paired configurations",
         holds=("drift", "turned"),
     )
+
+
+def _intervals(frame):
+    ends = zip(frame["low"], frame["high"], strict=True)
+    return ["–" if np.isnan(a) else f"{percent(a)} to {percent(b)}" for a, b in ends]

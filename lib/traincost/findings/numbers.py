@@ -36,7 +36,7 @@ def rounded(value, low, high):
     (('31 %', '28 %', '34 %'), ('1.2 %', '1.0 %', '1.5 %'))
     """
     decimals = decimals_within(100 * low, 100 * high)
-    return tuple(percent(end, decimals).replace("-", "−") for end in (value, low, high))
+    return tuple(percent(end, decimals) for end in (value, low, high))
 
 
 def names(texts):

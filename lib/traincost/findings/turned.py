@@ -24,8 +24,8 @@ def turned(measured, drift):
     if drift is not None:
         said.append(
             say(
-                "The baseline is the same setup run again: against the runs of this page, {c}. So much is no "
-                "knob's doing.",
+                "The baseline is the same setup run again: against the runs of this page, {c}. So much can "
+                "differ without a knob being turned.",
                 c=change_in_words("drift", drift),
             )
         )
@@ -72,7 +72,8 @@ def _why(row):
     )
     outside = share(key(*base, "outside"), row.outside)
     return say(
-        "{still}. Outside them {o} was saved, which a bound takes for nothing; most moved in {e} ({x}).",
+        "{still}. Outside them, where a bound assumes no change, {o} was saved; the largest change there "
+        "was in {e} ({x}).",
         still=still,
         o=outside,
         e=Name(row.elsewhere),
