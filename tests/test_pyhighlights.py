@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from conftest import REFERENCE, record, write_run
 
-from traincost import cost, effects, fields, publish, read_collection, spending, tables
+from traincost import cost, effects, fields, findings, publish, read_collection, spending, tables
 
 TREES = REFERENCE / "pyhighlights"
 
@@ -73,6 +73,10 @@ def test_latest_orders_by_time_and_number_and_keeps_configurations_apart(tmp_pat
     latest = cost.cost_table(found)
     assert set(latest["report"]) == {f"{stamp}-10", "2026-01-01T00-00-00"}
     assert len(set(cost.cost_table(found, latest=False)["report"])) == 3
+    assert spending.n_superseded(found) == 1
+    assert spending.n_superseded(found, by=["batch_size"]) == 0
+    said = findings.costs(latest, spending.process_order(found.runs), spending.n_superseded(found))
+    assert any("1 run of earlier ones is not in it" in sentence.plain() for sentence in said)
 
 
 def test_latest_never_merges_settings_that_differ_or_are_unknown(tmp_path):

@@ -70,6 +70,11 @@ def cost_members(collection, by=None, latest=True):
     return {at if isinstance(at, tuple) else (at,): found for at, found in ids.items()}
 
 
+def n_superseded(collection, by=None):
+    """Return how many runs the cost table leaves out: those of reports that have a later one."""
+    return len(collection.runs) - len(_row_keys(collection.runs, by, latest=True)[1])
+
+
 def _split_columns(runs, split):
     """Return the columns of a split, with the names that the table gives them."""
     if split == "cost":

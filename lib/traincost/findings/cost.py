@@ -5,7 +5,7 @@ from traincost.findings.numbers import N_NAMED, names, number_of, plural
 from traincost.prose import Name, Number, join, say
 
 
-def costs(table, order):
+def costs(table, order, n_superseded=0):
     """What the cost columns do and do not say.
 
     Parameters
@@ -14,6 +14,8 @@ def costs(table, order):
         As `spending.cost_table` returns it.
     order : dict
         As `spending.process_order` returns it.
+    n_superseded : int
+        As `spending.n_superseded` returns it.
     """
     if not len(table):
         return [say("The runs recorded no memory, parameters or inference times.")]
@@ -23,6 +25,16 @@ def costs(table, order):
             say(
                 "Memory is the peak of one worker process, never divided by workers or models: most of what "
                 "it holds is there before the first model is built."
+            )
+        )
+    if n_superseded:
+        said.append(
+            say(
+                "Of several reports of one task in one configuration, the table has the latest: {n} {runs} of "
+                "earlier ones {are} not in it.",
+                n=number_of("cost.n_superseded", n_superseded),
+                runs=plural(n_superseded, "run"),
+                are="is" if n_superseded == 1 else "are",
             )
         )
     if order["n_processes"]:
