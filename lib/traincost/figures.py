@@ -5,6 +5,7 @@ plain table of runs) and returns a `Drawing`. Legends are text, for the page to 
 """
 
 import functools
+import itertools
 import time
 import warnings
 from collections import deque
@@ -80,13 +81,31 @@ def clipped(text, limit=MAX_LABEL):
     return f"{text[:head]}…{text[-(limit - head - 1) :]}"
 
 
+def labels_apart(labels, limit=MAX_LABEL):
+    """Return several labels `clipped`; those that would look alike begin shortly before they differ.
+
+    >>> labels_apart(["a" * 40 + "1" + "b" * 40, "a" * 40 + "2" + "b" * 40], 9)
+    ['…aa1…bbbb', '…aa2…bbbb']
+    """
+    alike = {}
+    for label in dict.fromkeys(map(str, labels)):
+        alike.setdefault(clipped(label, limit), []).append(label)
+    shown = {}
+    for text, group in alike.items():
+        same = itertools.takewhile(lambda letters: len(set(letters)) == 1, zip(*group, strict=False))
+        start = max(0, len(list(same)) - 2)
+        for label in group:
+            shown[label] = text if len(group) == 1 else clipped(f"…{label[start:]}", limit)
+    return [shown[str(label)] for label in labels]
+
+
 def _cut(n, limit=MAX_ROWS):
     """Return a legend entry that says how many levels are not drawn, where some are not."""
     return [(None, f"the first {limit} of {n} levels")] if n > limit else []
 
 
 def _label_rows(axes, labels):
-    axes.set_yticks(range(len(labels)), [clipped(label) for label in labels])
+    axes.set_yticks(range(len(labels)), labels_apart(labels))
     axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
@@ -139,10 +158,8 @@ def level_heatmap(table, unit):
     _readable(axes, table.shape[1])
     for row, column in zip(*np.where(table.isna().to_numpy()), strict=True):
         axes.add_patch(mpl.patches.Rectangle((column, row), 1, 1, fill=False, hatch="////", lw=0, ec=MUTED))
-    axes.set_yticklabels([clipped(label, 24) for label in table.index], rotation=0)
-    axes.set_xticklabels(
-        [clipped(label, 20) for label in table.columns], rotation=30, ha="right", rotation_mode="anchor"
-    )
+    axes.set_yticklabels(labels_apart(table.index, 24), rotation=0)
+    axes.set_xticklabels(labels_apart(table.columns, 20), rotation=30, ha="right", rotation_mode="anchor")
     axes.tick_params(length=0)
     axes.set_xlabel(clipped(table.columns.name))
     axes.set_ylabel(clipped(table.index.name))

@@ -30,8 +30,8 @@ def costs(table, order, n_superseded=0):
     if n_superseded:
         said.append(
             say(
-                "Of several reports of one task in one configuration, the table has the latest: {n} {runs} of "
-                "earlier ones {are} not in it.",
+                "Of several reports of one task in one configuration, the table has the latest: {n} {runs} "
+                "of earlier ones {are} not in it.",
                 n=number_of("cost.n_superseded", n_superseded),
                 runs=plural(n_superseded, "run"),
                 are="is" if n_superseded == 1 else "are",
