@@ -5,7 +5,7 @@ import json
 import pytest
 from conftest import record, write_run
 
-from traincost import inventory
+from traincost import index, inventory
 from traincost.__main__ import main
 from traincost.errors import NothingToReport, ParameterError
 
@@ -51,6 +51,14 @@ def test_a_directory_without_runs_is_still_described(tmp_path):
     assert inventory.lines(tmp_path)[0].endswith(
         "0 runs read, 0 left out, 0 sources part of these, 1 file not read"
     )
+
+
+def test_the_files_of_an_index_are_not_taken_for_unread_ones(tmp_path):
+    runs = mixed(tmp_path / "runs")
+    index.refresh(runs, tmp_path / "index")
+    of_runs, of_index = inventory.lines(runs), inventory.lines(tmp_path / "index")
+    assert of_index[0] == of_runs[0].removesuffix(", 1 file not read") != of_runs[0]
+    assert of_index[1:] == of_runs[1 : of_runs.index("Not read (1)") - 1]
 
 
 def test_what_cannot_be_read_at_all_is_refused(tmp_path):

@@ -1,13 +1,14 @@
 """What a directory holds: which runs were recognised, what became of their fields, what was left out.
 
 The text of ``traincost formats RUNS_DIR``: a block per kind of run, then the runs left out, the
-logs that are parts of runs, and the files of which no reader made anything.
+logs that are parts of runs, and, for a directory at hand, the files of which no reader made anything.
 """
 
 import os
 from collections import Counter
 from pathlib import PurePosixPath
 
+from traincost import index
 from traincost.collection import read_collection
 from traincost.columns import SCORE_PREFIX, time_unit
 from traincost.fields import describe
@@ -29,13 +30,16 @@ def lines(runs_dir, format="auto", **reading):
     parts = list(found.parts.itertuples())
     paths = [*found.runs["path"], *found.excluded["path"], *(row.path for row in parts)]
     told = {os.path.dirname(path) for path in paths}
-    unread = [path for path in files_below(runs_dir) if not _within(path, told)]
     counts = [
         f"{_count(len(found.runs), 'run')} read",
         f"{len(found.excluded)} left out",
         f"{_count(len(parts), 'source')} part of these",
-        f"{_count(len(unread), 'file')} not read",
     ]
+    # The files of an index are not those of the runs; and of a URL, each would have to be fetched.
+    is_at_hand = os.path.isdir(runs_dir) and not index.opened(runs_dir)
+    unread = [path for path in files_below(runs_dir) if not _within(path, told)] if is_at_hand else []
+    if is_at_hand:
+        counts.append(f"{_count(len(unread), 'file')} not read")
     text = [f"{found.name}: {', '.join(counts)}"]
     for name, reader in {**READERS, table.NAME: table}.items():
         runs = found.runs[found.runs["format"] == name]
