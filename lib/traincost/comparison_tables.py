@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from traincost.columns import SCORE_PREFIX, count, probability, significant
+from traincost.columns import SCORE_PREFIX, column, count, probability, significant
 from traincost.prose import Number, say
 from traincost.tables import Heading, Table, as_printed
 
@@ -22,8 +22,8 @@ def changes(frame, unit):
             Heading(
                 "change", "change", signed_percent, "exp of the mean difference of log runtime, less one"
             ),
-            Heading("interval", "interval", str, "95 %, t, of this row by itself"),
-            Heading("p_family", "p", probability, "two-sided, family-wise over the rows (Holm)"),
+            Heading("interval", "interval", str, "95 %, t, of a row alone; levels share a variance"),
+            Heading("p_family", "p", probability, "two-sided t, family-wise over the rows (Holm)"),
             Heading("verdict", "verdict"),
         ),
         printed,
@@ -81,22 +81,33 @@ def parts(frame, n_runs):
 
 def column_changes(frame):
     """What `comparisons.column_changes` returns."""
+    names = [name.removeprefix(SCORE_PREFIX) for name in frame["column"]]
+    printers = [signed_percent if relative else signed for relative in frame["relative"]]
     printed = frame.assign(
-        name=[name.removeprefix(SCORE_PREFIX) for name in frame["column"]],
+        name=names,
+        **{
+            f"{side}_text": [column(name).text(value) for name, value in zip(names, frame[side], strict=True)]
+            for side in ("before", "after")
+        },
         difference=[
-            signed_percent(row.change) if row.relative else f"{row.change:+.4g}".replace("-", "−")
-            for row in frame.itertuples()
+            printer(value) if value else "0" for printer, value in zip(printers, frame["change"], strict=True)
+        ],
+        interval=[
+            "–" if np.isnan(low) else f"{printer(low)} to {printer(high)}"
+            for printer, low, high in zip(printers, frame["low"], frame["high"], strict=True)
         ],
     )
+    ratio = "of a cost the geometric mean of after / before, less one; of a score the mean difference"
     return Table(
         "columns",
         say("Cost columns and scores before and after, over paired configurations."),
         (
             Heading("name", "column"),
             Heading("n_configurations", "configurations", count),
-            Heading("before", "before", significant),
-            Heading("after", "after", significant),
-            Heading("difference", "change", as_printed, "in percent for costs, a difference for scores"),
+            Heading("before_text", "before", as_printed),
+            Heading("after_text", "after", as_printed),
+            Heading("difference", "change", as_printed, ratio),
+            Heading("interval", "interval", str, "95 %, t"),
             Heading("p_family", "p", probability, "two-sided t, family-wise over the rows (Holm)"),
             Heading("verdict", "verdict"),
         ),

@@ -42,7 +42,8 @@ def measured_savings(baseline, reruns, knobs, cadence_section=None, replicates=(
     Returns
     -------
     DataFrame
-        A row per rerun: ``knob``, ``change``, ``n_configurations``; then mean shares of runtime
+        A row per rerun: ``knob``, ``kind``, ``change``, ``turned`` (the settings that differ: a
+        tuple of (setting, before, after)), ``n_configurations``; then mean shares of runtime
         over the paired configurations: ``bound``, ``measured`` and the ``low``, ``high`` of its
         95 % t interval, ``inside`` (saved in the knob's sections), ``outside`` (saved elsewhere;
         the two sum to ``measured``), ``governed``, ``still_governed`` (what the sections took
@@ -100,7 +101,9 @@ def turned_knobs(collection, settings, read):
 
 _COLUMNS = (
     "knob",
+    "kind",
     "change",
+    "turned",
     "n_configurations",
     "bound",
     "measured",
@@ -126,7 +129,9 @@ def _row(knob, baseline, after, paired, cadence_section):
     elsewhere = outside.abs().idxmax()
     return (
         knob.name,
+        knob.kind,
         knob.change,
+        tuple(paired.changed[["setting", "before", "after"]].itertuples(index=False, name=None)),
         len(saved),
         bound,
         measured.mean(),

@@ -249,13 +249,16 @@ def effects(frame):
     )
 
 
+_SCALES = {"hours": "runtime", "log": "log runtime"}
+
+
 def interactions(frame, n_runs):
     """What `effects.interactions` returns."""
     return Table(
         "interactions",
         say("Tests of whether the factors' effects add up."),
         (
-            Heading("scale", "runtime in"),
+            Heading("scale", "response", _SCALES.get),
             Heading("test", "test"),
             Heading("statistic", "F", two),
             Heading("df", "df", count),
@@ -269,7 +272,9 @@ def interactions(frame, n_runs):
 
 
 def _interval(low, high):
-    return "–" if np.isnan(low) else f"{low:.2f} to {high:.2f}"
+    if np.isnan(low):
+        return "–"
+    return f"{low:.2f} to {high:.2f}" if high >= 0.005 else "< 0.01"
 
 
 def fields(described):
@@ -425,7 +430,7 @@ def cost(frame, members=None):
     )
     return Table(
         "cost",
-        say("Mean and, over two or more runs that can be compared, sample standard deviation."),
+        say("Mean over the runs of a row and, of two or more that can be compared, their sample deviation."),
         (
             *(Heading(key, key) for key in keys if key != "path"),
             Heading("n_runs", "runs", count),
@@ -614,10 +619,10 @@ def turned(frame):
             Heading("measured", "measured", percent, "mean over configurations"),
             Heading("interval", "interval", str, "95 %, t"),
             Heading("outcome", "outcome"),
-            Heading("inside", "in its sections", percent),
-            Heading("outside", "outside them", percent, "a bound assumes none"),
-            Heading("governed", "they took", percent, "share of runtime before"),
-            Heading("still_governed", "they take", percent, "of the runtime before"),
+            Heading("inside", "saved in its sections", percent),
+            Heading("outside", "saved elsewhere", percent, "a bound assumes none"),
+            Heading("governed", "they took before", percent, "share of runtime"),
+            Heading("still_governed", "they take now", percent, "of the runtime before"),
         ),
         frame.assign(interval=_intervals(frame)),
         int(frame["n_configurations"].sum()) if len(frame) else 0,

@@ -16,7 +16,7 @@ from traincost.findings.comparison import (
     paired_change,
     scores_changed,
 )
-from traincost.findings.cost import caption_score, costs, made, many_unfinished, money
+from traincost.findings.cost import caption_score, costs, front_settings, made, many_unfinished, money
 from traincost.findings.dependence import (
     caption_effects,
     caption_heatmap,
@@ -63,6 +63,7 @@ __all__ = [
     "dependence",
     "excluded",
     "extreme_levels",
+    "front_settings",
     "how_paired",
     "interaction",
     "joint_bound",

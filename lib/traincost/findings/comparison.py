@@ -3,13 +3,15 @@
 import numpy as np
 
 from traincost import comparisons
-from traincost.columns import SCORE_PREFIX, column
+from traincost.columns import SCORE_PREFIX, column, decimals_within
 from traincost.findings.numbers import N_LISTED, N_NAMED, key, names, number_of, plural, rounded
 from traincost.prose import Name, Number, join, say
 from traincost.verdicts import TOO_FEW
 
+MAX_DECIMALS = 6  # of a change of a score
 TELLING = 0.01  # of the largest part's change: what a sentence still names
-_WAYS = {True: "slower", False: "faster"}
+_WAYS = {True: "slower", False: "faster"}  # in the keys of numbers
+_TIME = {True: "more", False: "less"}
 
 
 def comparison_summary(pairing, changes, decomposition, columns, unit):
@@ -93,13 +95,9 @@ def paired_change(changes):
     levels = changes.iloc[1:]
     for verdict in (comparisons.SLOWER, comparisons.FASTER):
         rows = levels[levels["verdict"] == verdict]
-        rows = rows.iloc[np.argsort(-rows["log_ratio"].abs().to_numpy(), kind="stable")].head(N_LISTED)
         if len(rows):
-            listed = [
-                say("{l} {by}", l=Name(f"{r.factor}={r.level}"), by=_by(key("change", r.factor, r.level), r))
-                for r in rows.itertuples()
-            ]
-            said.append(say("By level, {way}: {rows}.", way=verdict, rows=listed))
+            rows = rows.iloc[np.argsort(-rows["log_ratio"].abs().to_numpy(), kind="stable")]
+            said.append(_every_level(rows) if len(levels) == len(rows) > N_LISTED else _some_levels(rows))
     apart = levels[levels["verdict"] == comparisons.APART]
     if len(apart):
         listed = names([f"{r.factor}={r.level}" for r in apart.head(N_LISTED).itertuples()])
@@ -109,11 +107,38 @@ def paired_change(changes):
     return said
 
 
+def _every_level(rows):
+    first, last = (_level(row) for row in (rows.iloc[0], rows.iloc[-1]))
+    return say(
+        "Every level took {way} time, from {most} to {least}.",
+        way=_time(rows.iloc[0]),
+        most=first,
+        least=last,
+    )
+
+
+def _some_levels(rows):
+    listed = [_level(row) for _, row in rows.head(N_LISTED).iterrows()]
+    if len(rows) > N_LISTED:
+        n = len(rows) - N_LISTED
+        listed.append(say("{n} others", n=number_of(f"change.n_more_{_WAYS[rows.iloc[0].log_ratio > 0]}", n)))
+    return say("By level, {way} time: {rows}.", way=_time(rows.iloc[0]), rows=listed)
+
+
+def _level(row):
+    name = Name(f"{row.factor}={row.level}")
+    return say("{l} {by}", l=name, by=_by(key("change", row.factor, row.level), row))
+
+
+def _time(row):
+    return _TIME[row.log_ratio > 0]
+
+
 def change_in_words(base, row):
     """Say a change of paired runtime: which way, by how much, and whether it can be told from chance."""
     if row.verdict == comparisons.SAME:
-        return say("no change")
-    change = say("{way} by {by}", way=_WAYS[row.log_ratio > 0], by=_by(base, row))
+        return say("the same time")
+    change = say("{by} {way} time", by=_by(base, row), way=_time(row))
     told = row.verdict not in (TOO_FEW, comparisons.APART)
     return change if told else say("{c}, which cannot be told from chance", c=change)
 
@@ -121,16 +146,16 @@ def change_in_words(base, row):
 def _overall(row):
     if row.verdict == comparisons.SAME:
         return say("The paired runs took exactly the same time.")
-    change = say("{way} by {by}", way=_WAYS[row.log_ratio > 0], by=_by("change", row))
+    change = say("The paired runs took {by} {way} time", by=_by("change", row), way=_time(row))
     if row.verdict == TOO_FEW:
-        return say("The paired runs were {c}; there are too few to tell that from chance.", c=change)
+        return say("{c}; there are too few to tell that from chance.", c=change)
     if row.verdict == comparisons.APART:
-        return say("Before and after cannot be told apart: the paired runs were {c}.", c=change)
-    return say("The paired runs got {c}.", c=change)
+        return say("{c}, which cannot be told from chance.", c=change)
+    return say("{c}.", c=change)
 
 
 def _by(base, row):
-    """Print a change of runtime with its interval, each as a part faster or slower."""
+    """Print a change of runtime with its interval, as parts of the time before, less or more."""
     sign = 1 if row.log_ratio > 0 else -1
     way = _WAYS[row.log_ratio > 0]
     value, ends = sign * row.change, sorted((sign * row.low, sign * row.high))
@@ -171,9 +196,9 @@ def _part(row, unit):
         return say("{p}: {t}.", p=Name(row.part), t=total)
     times, call = _times(base, row), _cost(base, row)
     if not row.count_s or not row.call_s:
-        return say("{p}: {t}, since {why}.", p=Name(row.part), t=total, why=call if row.call_s else times)
+        return say("{p}: {t}, because {why}.", p=Name(row.part), t=total, why=call if row.call_s else times)
     return say(
-        "{p}: {t}, of which {n} since {times}, and {c} since {call}.",
+        "{p}: {t}, of which {n} because {times}, and {c} because {call}.",
         p=Name(row.part),
         t=total,
         n=_signed(key(*base, "count_s"), row.count_s, unit),
@@ -185,7 +210,7 @@ def _part(row, unit):
 
 def _times(base, row):
     return say(
-        "its occurrences in a run went from {a} to {b}",
+        "it ran {b} instead of {a} times a run",
         a=_count(key(*base, "count_before"), row.count_before),
         b=_count(key(*base, "count_after"), row.count_after),
     )
@@ -222,8 +247,23 @@ def scores_changed(columns):
         elif len(rows) and (rows["verdict"] == TOO_FEW).all():
             said.append(say("There are too few runs to tell whether a {w} changed.", w=what))
         elif len(rows):
-            said.append(say("No {w} changed that can be told from chance.", w=what))
+            within = _within(rows) if what == "score" else ""
+            said.append(say("No {w} changed that can be told from chance{within}.", w=what, within=within))
     return said
+
+
+def _within(rows):
+    """Say how much a score may have changed all the same: its interval."""
+    listed = []
+    for row in rows[rows["low"].notna()].head(N_NAMED).itertuples():
+        decimals = decimals_within(row.low, row.high, MAX_DECIMALS)
+        ends = [
+            Number(key("column", row.column, end), float(value), f"{value:+.{decimals}f}".replace("-", "−"))
+            for end, value in (("low", row.low), ("high", row.high))
+        ]
+        name = Name(row.column.removeprefix(SCORE_PREFIX))
+        listed.append(say("{n} by {low} to {high}", n=name, low=ends[0], high=ends[1]))
+    return say("; the intervals allow for a change of {rows}", rows=listed) if listed else ""
 
 
 def _moved(rows):

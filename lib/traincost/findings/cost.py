@@ -1,5 +1,7 @@
 """What the runs cost, and how the page was made, in words."""
 
+import numpy as np
+
 from traincost.columns import significant
 from traincost.findings.numbers import N_NAMED, names, number_of, plural
 from traincost.prose import Name, Number, join, say
@@ -76,33 +78,34 @@ def many_unfinished(table):
 def money(table, settings):
     """Device-hours, money and energy in total, as the parameter times the hours."""
     total = table.iloc[-1]
-    parts = [
-        say(
-            "The runs{all} took {h} device-hours, at {d} {noun} a run",
-            all=", those left out included," if total["n_excluded"] else "",
-            h=Number("spent.device_hours", total["device_hours"], significant(total["device_hours"])),
-            d=number_of("spent.devices", settings.devices),
-            noun=plural(settings.devices, "device"),
-        )
-    ]
+    parts = []
     if "money" in table:
         parts.append(
             say(
-                "at {price} {unit} an hour {m} {unit}",
+                "{m} {unit} at {price} {unit} an hour",
                 price=Number("spent.price_per_hour", settings.price_per_hour, f"{settings.price_per_hour:g}"),
                 unit=Name(settings.currency),
-                m=Number("spent.money", total["money"], significant(total["money"])),
+                m=Number("spent.money", total["money"], significant(total["money"], 2)),
             )
         )
     if "energy_kwh" in table:
         parts.append(
             say(
-                "at {p} W {e} kWh",
+                "{e} kWh at {p} W",
                 p=Number("spent.power_w", settings.power_w, f"{settings.power_w:g}"),
-                e=Number("spent.energy_kwh", total["energy_kwh"], significant(total["energy_kwh"])),
+                e=Number("spent.energy_kwh", total["energy_kwh"], significant(total["energy_kwh"], 2)),
             )
         )
-    said = [join([join(parts, ", "), say(".")], "")]
+    said = [
+        say(
+            "The runs{all} took {h} device-hours, at {d} {noun} a run{spent}.",
+            all=", those left out included," if total["n_excluded"] else "",
+            h=Number("spent.device_hours", total["device_hours"], significant(total["device_hours"])),
+            d=number_of("spent.devices", settings.devices),
+            noun=plural(settings.devices, "device"),
+            spent=say(": {p}", p=join(parts, ", ")) if parts else "",
+        )
+    ]
     if total["excluded_s"] > 0:
         hours = total["excluded_s"] / 3600 * settings.devices
         said.append(
@@ -128,6 +131,33 @@ def caption_score(points, cost_label, score_label):
     )
 
 
+def front_settings(front, described, runs):
+    """What the runs on the front have in common: their scores may be of one easy task.
+
+    Parameters
+    ----------
+    front : DataFrame
+        As `spending.score_front` returns it.
+    described : list of fields.Field
+    runs : DataFrame
+        Of the collection.
+    """
+    is_on_front = runs["run_id"].isin(front.loc[front["front"].astype(bool), "run_id"]).to_numpy()
+    if is_on_front.sum() < 2:
+        return []
+    levels = [(f, np.unique(f.codes[is_on_front])) for f in described if f.kind == "levels"]
+    shared = [say("{f}={l}", f=Name(f.name), l=Name(f.labels[c[0]])) for f, c in levels if len(c) == 1]
+    if not shared:
+        return []
+    return [
+        say(
+            "All runs on the front are of {s}; whether scores of different levels can be compared, no record "
+            "says.",
+            s=shared[:N_NAMED],
+        )
+    ]
+
+
 def made(effects):
     """How many permutations the verdicts rest on, and whether anything was repeated."""
     tested = effects[effects["p_alone"].notna()]
@@ -143,5 +173,10 @@ def made(effects):
         )
     ]
     if n_runs == n_configurations:
-        said.append(say("No configuration was repeated, so what varies between repetitions is not known."))
+        said.append(
+            say(
+                "In this collection no configuration was repeated, so what varies between repetitions is "
+                "not known."
+            )
+        )
     return said

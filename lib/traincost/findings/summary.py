@@ -78,7 +78,7 @@ def _knob(bounds):
     top = known.iloc[0]
     change = say(" ({c})", c=Name(top["change"])) if top["change"] else ""
     return say(
-        "Most could be saved by {k}{change}: at most {x} of a run, if nothing else changes.",
+        "The largest possible saving is that of {k}{change}: at most {x} of a run, if nothing else changes.",
         k=Name(top["knob"]),
         change=change,
         x=share_within(key("knobs", top["knob"], "bound"), top["bound"], top["low"], top["high"]),

@@ -1,8 +1,9 @@
 """Bounds against what turning the knobs really saved, and how well runs are predicted, in words."""
 
 from traincost import savings
+from traincost.columns import decimals_within, percent
 from traincost.findings.comparison import change_in_words
-from traincost.findings.numbers import key, number_of, plural, rounded, share
+from traincost.findings.numbers import key, number_of, plural, share
 from traincost.plans import COVERAGE
 from traincost.prose import Name, Number, join, say
 from traincost.verdicts import TOO_FEW
@@ -24,8 +25,8 @@ def turned(measured, drift):
     if drift is not None:
         said.append(
             say(
-                "The baseline is the same setup run again: against the runs of this page, {c}. So much can "
-                "differ without a knob being turned.",
+                "The baseline is the same setup run again; set against the runs of this page, it took {c}. "
+                "So much can differ without a knob being turned.",
                 c=change_in_words("drift", drift),
             )
         )
@@ -35,31 +36,38 @@ def turned(measured, drift):
 
 def _measured(row):
     base = ("turned", row.knob)
-    bound = share(key(*base, "bound"), row.bound)
-    value = Number(key(*base, "measured"), float(row.measured), rounded(row.measured, row.low, row.high)[0])
+    by = [say("{s} ({a} before, {b} after)", s=Name(s), a=Name(a), b=Name(b)) for s, a, b in row.turned]
+    knob = say("{k}{by}", k=Name(row.knob), by=say(", by {s}", s=by) if by else "")
     if row.outcome == TOO_FEW:
-        return say(
-            "{k}: bound {b}, measured {m}; too few runs to tell more.", k=Name(row.knob), b=bound, m=value
-        )
-    low, high = (
-        Number(key(*base, end), float(getattr(row, end)), text)
-        for end, text in zip(("low", "high"), rounded(row.measured, row.low, row.high)[1:], strict=True)
+        bound = share(key(*base, "bound"), row.bound)
+        value = share(key(*base, "measured"), row.measured)
+        return say("{k}: bound {b}, measured {m}; too few runs to tell more.", k=knob, b=bound, m=value)
+    decimals = max(1, decimals_within(100 * row.low, 100 * row.high))
+    bound, value, low, high = (
+        Number(key(*base, name), float(getattr(row, name)), percent(getattr(row, name), decimals))
+        for name in ("bound", "measured", "low", "high")
     )
     return say(
-        "{k}: at most {b} was predicted over these {n} {c}, {m} ({low} to {high}) was saved, {outcome}.",
-        k=Name(row.knob),
+        "{k}: predicted over these {n} {c}, at most {b}; saved {m} ({low} to {high}), {outcome}.",
+        k=knob,
         b=bound,
         n=number_of(key(*base, "n_configurations"), row.n_configurations),
         c=plural(row.n_configurations, "configuration"),
         m=value,
         low=low,
         high=high,
-        outcome={
-            savings.ABOVE: "more than the bound",
-            savings.AT_BOUND: "which is the bound, within chance",
-            savings.BELOW: "less than the bound",
-        }[row.outcome],
+        outcome=_outcome(row),
     )
+
+
+def _outcome(row):
+    if row.outcome == savings.BELOW and row.kind == "share":
+        return "less than the bound, which is for doing without its sections altogether"
+    return {
+        savings.ABOVE: "more than the bound",
+        savings.AT_BOUND: "as much as the bound, within chance",
+        savings.BELOW: "less than the bound",
+    }[row.outcome]
 
 
 def _why(row):
