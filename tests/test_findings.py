@@ -119,7 +119,7 @@ def test_a_summary_is_at_most_five_true_sentences():
     assert (
         "The largest timed part of a run is eval, with 40.00 % of its runtime; 60.00 % was not timed" in text
     )
-    assert "Most could be saved by eval (run it once instead of each time): at most 36.00 % of a run" in text
+    assert "The largest possible saving is that of eval (run it once instead of each time): at most 36.00 %" in text
     assert text.endswith("1 run is left out of every statistic.")
 
 

@@ -110,7 +110,7 @@ def test_hours_money_and_energy_are_the_parameter_times_the_hours(collection):
             table.reset_index(), Profiling("x", devices=4, price_per_hour=2.5, power_w=300.0)
         )
     )
-    assert "12.03 device-hours, at 4 devices a run, at 2.5 USD an hour 30.07 USD, at 300 W 3.608 kWh" in text
+    assert "12.03 device-hours, at 4 devices a run: 30.1 USD at 2.5 USD an hour, 3.61 kWh at 300 W" in text
     assert "8.000 went into runs that no statistic includes" in text
 
 

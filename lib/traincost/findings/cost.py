@@ -85,7 +85,7 @@ def money(table, settings):
                 "{m} {unit} at {price} {unit} an hour",
                 price=Number("spent.price_per_hour", settings.price_per_hour, f"{settings.price_per_hour:g}"),
                 unit=Name(settings.currency),
-                m=Number("spent.money", total["money"], significant(total["money"], 2)),
+                m=Number("spent.money", total["money"], significant(total["money"], 3)),
             )
         )
     if "energy_kwh" in table:
@@ -93,7 +93,7 @@ def money(table, settings):
             say(
                 "{e} kWh at {p} W",
                 p=Number("spent.power_w", settings.power_w, f"{settings.power_w:g}"),
-                e=Number("spent.energy_kwh", total["energy_kwh"], significant(total["energy_kwh"], 2)),
+                e=Number("spent.energy_kwh", total["energy_kwh"], significant(total["energy_kwh"], 3)),
             )
         )
     said = [
