@@ -98,12 +98,14 @@ def test_keys_of_numbers_cannot_run_into_each_other():
     assert key("level", "x" * 10_000) != key("level", "x" * 10_001)
 
 
-def summary(config, runtime, rows=(), excluded=()):
+def summary(config, runtime, rows=(), excluded=(), saved=None):
     made = collection_of(config, runtime, rows)
     table = effects.main_effects(made, n_permutations=199)
     whole, bounds = sections.composition(made), speedups.bounds(made)
     left_out = pd.DataFrame({"status": list(excluded)})
-    return findings.summary(made.runs["runtime_s"], HOURS, table, whole, bounds, left_out)
+    measured = [{"knob": "eval", "measured": saved, "low": 0.29, "high": 0.33, "n_configurations": 12}]
+    measured = pd.DataFrame(measured if saved else [], columns=list(measured[0]))
+    return findings.summary(made.runs["runtime_s"], HOURS, table, whole, bounds, left_out, measured)
 
 
 def test_a_summary_is_at_most_five_true_sentences():
@@ -119,8 +121,11 @@ def test_a_summary_is_at_most_five_true_sentences():
     assert (
         "The largest timed part of a run is eval, with 40.00 % of its runtime; 60.00 % was not timed" in text
     )
-    assert "The largest possible saving is that of eval (run it once instead of each time): at most 36.00 %" in text
+    possible = "possible saving is that of eval (run it once instead of each time): at most 36.00 % of a run"
+    assert f"{possible}, if nothing else changes." in text
     assert text.endswith("1 run is left out of every statistic.")
+    text = said(summary(config, runtime, rows, saved=0.312))
+    assert "changes; turned, it saved 31 % over 12 configurations that were run again." in text
 
 
 def test_a_summary_claims_nothing_where_there_is_nothing():

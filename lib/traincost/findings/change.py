@@ -91,14 +91,15 @@ def joint_bound(bounds):
     ]
 
 
-def what_a_bound_is(bounds):
-    """The sentence that these are upper bounds, where there are any."""
+def what_a_bound_is(bounds, n_measured=0):
+    """The sentence that these are upper bounds, where there are any; `n_measured` knobs were turned."""
     if not len(bounds):
         return []
     said = [
         say(
             "These are upper bounds derived from the sections' shares: at most this is saved, if nothing "
-            "outside the sections changes. They are not fresh measurements of changed runs."
+            "outside the sections changes. They are not measurements of changed runs{those}.",
+            those="; those stand below" if n_measured else "",
         )
     ]
     if bounds["proposed"].any():

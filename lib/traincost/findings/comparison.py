@@ -138,7 +138,7 @@ def change_in_words(base, row):
     """Say a change of paired runtime: which way, by how much, and whether it can be told from chance."""
     if row.verdict == comparisons.SAME:
         return say("the same time")
-    change = say("{by} {way} time", by=_by(base, row), way=_time(row))
+    change = _took(base, row)
     told = row.verdict not in (TOO_FEW, comparisons.APART)
     return change if told else say("{c}, which cannot be told from chance", c=change)
 
@@ -146,7 +146,7 @@ def change_in_words(base, row):
 def _overall(row):
     if row.verdict == comparisons.SAME:
         return say("The paired runs took exactly the same time.")
-    change = say("The paired runs took {by} {way} time", by=_by("change", row), way=_time(row))
+    change = say("The paired runs took {c}", c=_took("change", row))
     if row.verdict == TOO_FEW:
         return say("{c}; there are too few to tell that from chance.", c=change)
     if row.verdict == comparisons.APART:
@@ -154,7 +154,7 @@ def _overall(row):
     return say("{c}.", c=change)
 
 
-def _by(base, row):
+def _by(base, row, what=""):
     """Print a change of runtime with its interval, as parts of the time before, less or more."""
     sign = 1 if row.log_ratio > 0 else -1
     way = _WAYS[row.log_ratio > 0]
@@ -165,8 +165,12 @@ def _by(base, row):
         for end, v, text in zip(("", "_low", "_high"), (value, *ends), texts, strict=True)
     ]
     if np.isnan(row.low):
-        return say("{x}", x=parts[0])
-    return say("{x} ({low} to {high})", x=parts[0], low=parts[1], high=parts[2])
+        return say("{x}{what}", x=parts[0], what=what)
+    return say("{x}{what} ({low} to {high})", x=parts[0], what=what, low=parts[1], high=parts[2])
+
+
+def _took(base, row):
+    return _by(base, row, f" {_time(row)} time")
 
 
 def decomposed(decomposition, unit):

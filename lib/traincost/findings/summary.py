@@ -6,18 +6,18 @@ from traincost.prose import Name, Number, say
 from traincost.sections import OTHER, UNATTRIBUTED
 
 
-def summary(runtime_s, unit, effects, composition, bounds, excluded):
+def summary(runtime_s, unit, effects, composition, bounds, excluded, measured):
     """What the collection cost, what that depends on, where it went and what could change.
 
     Parameters
     ----------
     runtime_s : Series
     unit : TimeUnit
-    effects, composition, bounds, excluded : DataFrame
-        As `effects.main_effects`, `sections.composition`, `speedups.bounds` and the
-        collection give them.
+    effects, composition, bounds, excluded, measured : DataFrame
+        As `effects.main_effects`, `sections.composition`, `speedups.bounds`, the collection and
+        `savings.measured_savings` give them.
     """
-    said = [_cost(runtime_s, unit), _dependence(effects), _largest(composition), _knob(bounds)]
+    said = [_cost(runtime_s, unit), _dependence(effects), _largest(composition), _knob(bounds, measured)]
     if len(excluded):
         said.append(
             say(
@@ -71,15 +71,30 @@ def _largest(composition):
     )
 
 
-def _knob(bounds):
+def _knob(bounds, measured):
     known = bounds[(bounds["kind"] != "joint") & (bounds["bound"] > 0)]
     if not len(known):
         return None
     top = known.iloc[0]
     change = say(" ({c})", c=Name(top["change"])) if top["change"] else ""
     return say(
-        "The largest possible saving is that of {k}{change}: at most {x} of a run, if nothing else changes.",
+        "The largest possible saving is that of {k}{change}: at most {x} of a run, if nothing else "
+        "changes{turned}.",
         k=Name(top["knob"]),
         change=change,
         x=share_within(key("knobs", top["knob"], "bound"), top["bound"], top["low"], top["high"]),
+        turned=_turned(measured[measured["knob"] == top["knob"]]),
+    )
+
+
+def _turned(measured):
+    """Say what turning the knob saved, where runs with it turned were measured."""
+    if not len(measured):
+        return ""
+    row = measured.iloc[0]
+    return say(
+        "; turned, it saved {m} over {n} {c} that were run again",
+        m=share_within(key("turned", row["knob"], "measured"), row["measured"], row["low"], row["high"]),
+        n=number_of(key("turned", row["knob"], "n_configurations"), row["n_configurations"]),
+        c=plural(row["n_configurations"], "configuration"),
     )

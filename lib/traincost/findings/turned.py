@@ -36,8 +36,7 @@ def turned(measured, drift):
 
 def _measured(row):
     base = ("turned", row.knob)
-    by = [say("{s} ({a} before, {b} after)", s=Name(s), a=Name(a), b=Name(b)) for s, a, b in row.turned]
-    knob = say("{k}{by}", k=Name(row.knob), by=say(", by {s}", s=by) if by else "")
+    knob = say("{k}{by}", k=Name(row.knob), by=_turned_by(row))
     if row.outcome == TOO_FEW:
         bound = share(key(*base, "bound"), row.bound)
         value = share(key(*base, "measured"), row.measured)
@@ -58,6 +57,13 @@ def _measured(row):
         high=high,
         outcome=_outcome(row),
     )
+
+
+def _turned_by(row):
+    if len(row.turned) == 1 and row.turned[0][0] == row.knob:
+        return say(" ({a} before, {b} after)", a=Name(row.turned[0][1]), b=Name(row.turned[0][2]))
+    by = [say("{s} ({a} before, {b} after)", s=Name(s), a=Name(a), b=Name(b)) for s, a, b in row.turned]
+    return say(", by {s}", s=by) if by else ""
 
 
 def _outcome(row):
