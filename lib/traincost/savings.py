@@ -42,8 +42,9 @@ def measured_savings(baseline, reruns, knobs, cadence_section=None, replicates=(
     Returns
     -------
     DataFrame
-        A row per rerun: ``knob``, ``kind``, ``change``, ``turned`` (the settings that differ: a
-        tuple of (setting, before, after)), ``n_configurations``; then mean shares of runtime
+        A row per rerun: ``knob``, ``kind``, ``change``; ``setting``, ``setting_before``,
+        ``setting_after`` (what differs, with commas where it is several, empty where the records
+        name nothing); ``n_configurations``; then mean shares of runtime
         over the paired configurations: ``bound``, ``measured`` and the ``low``, ``high`` of its
         95 % t interval, ``inside`` (saved in the knob's sections), ``outside`` (saved elsewhere;
         the two sum to ``measured``), ``governed``, ``still_governed`` (what the sections took
@@ -103,7 +104,9 @@ _COLUMNS = (
     "knob",
     "kind",
     "change",
-    "turned",
+    "setting",
+    "setting_before",
+    "setting_after",
     "n_configurations",
     "bound",
     "measured",
@@ -131,7 +134,7 @@ def _row(knob, baseline, after, paired, cadence_section):
         knob.name,
         knob.kind,
         knob.change,
-        tuple(paired.changed[["setting", "before", "after"]].itertuples(index=False, name=None)),
+        *(", ".join(paired.changed[name]) for name in ("setting", "before", "after")),
         len(saved),
         bound,
         measured.mean(),

@@ -23,7 +23,8 @@ def cost_table(collection, split="cost", by=None, latest=True):
     ----------
     collection : Collection
     split : str
-        ``cost``, or the prefix of the scores: ``test`` reads ``test_*`` and no cost column.
+        ``cost``, ``scores``, or the prefix of some scores: ``test`` reads ``test_*`` and no cost
+        column.
     by : list of str, optional
         Config fields whose settings make the rows. Left out: a row per task and report where
         the runs name their task, else one row for all runs.
@@ -80,7 +81,7 @@ def _split_columns(runs, split):
     if split == "cost":
         found = [name for name in COST_ORDER if name in runs]
         return {n: n for n in found + sorted(c for c in runs if c.startswith("cost_") and c not in found)}
-    prefix = f"{SCORE_PREFIX}{split}_"
+    prefix = SCORE_PREFIX if split == "scores" else f"{SCORE_PREFIX}{split}_"
     return {n: n.removeprefix(SCORE_PREFIX) for n in runs if n.startswith(prefix)}
 
 

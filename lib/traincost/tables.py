@@ -19,6 +19,7 @@ from traincost.speedups import HIGH_LEVERAGE, NOT_WORTH
 P_NOTE = "log runtime over configurations, family-wise over both tests of all factors"
 TIER_NOTE = f"high from {percent(HIGH_LEVERAGE, 0)}, not worth touching below {percent(NOT_WORTH)}"
 MAX_ROWS = 60  # on the page; the JSON has all
+MAX_COLUMNS = 16  # of a table with a column per score or cost; the JSON has all
 MAX_RUN_ROWS = 20  # of a table with a row per run, to look things up in rather than to read
 MAX_RUNS = 1_000  # that the JSON lists, as rows of that table and as the origin of another's row
 
@@ -408,13 +409,14 @@ def _of_knob(n_known, n_runs):
     return Origin(int(n_known), known)
 
 
-def cost(frame, members=None):
+def cost(frame, members=None, name="cost"):
     """What `spending.cost_table` returns: a row per level, mean ± deviation per column.
 
-    `members`, of `spending.cost_members`, are the runs of each row.
+    `members`, of `spending.cost_members`, are the runs of each row; `name` is that of the split.
     """
     keys = list(frame.columns[: list(frame.columns).index("column")])
-    names = list(dict.fromkeys(frame["column"]))
+    found = list(dict.fromkeys(frame["column"]))
+    names = found[:MAX_COLUMNS]
     rows = list(dict.fromkeys(frame[keys].itertuples(index=False, name=None)))
     printed = {
         (*row[: len(keys)], row.column): mean_and_deviation(row)
@@ -428,9 +430,19 @@ def cost(frame, members=None):
         ],
         columns=[*keys, "n_runs", *names],
     )
+    of = say(
+        " Columns beyond the first {n} of {all} are not shown.",
+        n=Number(f"{name}.n_shown", len(names), count(len(names))),
+        all=Number(f"{name}.n_columns", len(found), count(len(found))),
+    )
     return Table(
-        "cost",
-        say("Mean over the runs of a row and, of two or more that can be compared, their sample deviation."),
+        name,
+        say(
+            "{what}: mean over the runs of a row and, of two or more that can be compared, their sample "
+            "deviation.{of}",
+            what={"cost": "Cost columns", "scores": "Scores"}[name],
+            of=of if len(found) > len(names) else "",
+        ),
         (
             *(Heading(key, key) for key in keys if key != "path"),
             Heading("n_runs", "runs", count),
@@ -439,7 +451,7 @@ def cost(frame, members=None):
         wide,
         sum(n_runs),
         origins=_of_settings(keys, rows, members) if members is not None else (),
-        holds=("cost", "process"),
+        holds=(name, "process") if name == "cost" else (name,),
     )
 
 

@@ -60,10 +60,10 @@ def _measured(row):
 
 
 def _turned_by(row):
-    if len(row.turned) == 1 and row.turned[0][0] == row.knob:
-        return say(" ({a} before, {b} after)", a=Name(row.turned[0][1]), b=Name(row.turned[0][2]))
-    by = [say("{s} ({a} before, {b} after)", s=Name(s), a=Name(a), b=Name(b)) for s, a, b in row.turned]
-    return say(", by {s}", s=by) if by else ""
+    if not row.setting:
+        return ""
+    by = say(", by {s}", s=Name(row.setting)) if row.setting != row.knob else ""
+    return say("{by} ({a} before, {b} after)", by=by, a=Name(row.setting_before), b=Name(row.setting_after))
 
 
 def _outcome(row):
