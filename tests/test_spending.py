@@ -56,7 +56,17 @@ def test_a_split_of_scores_carries_no_cost_column(collection):
     table = cost.cost_table(collection, split="test", by=["task"])
     assert set(table["column"]) == {"test_f1"}
     assert set(cost.cost_table(collection, split="val")["column"]) == {"val_f1"}
+    assert set(cost.cost_table(collection, split="scores")["column"]) == {"test_f1", "val_f1"}
     assert not len(cost.cost_table(collection, split="nope"))
+
+
+def test_a_table_shows_so_many_columns_and_says_of_how_many(tmp_path):
+    n = tables.MAX_COLUMNS
+    found = runs_of(tmp_path, [({"a": 1}, 1.0, {}, {f"s{i:02}": i for i in range(n + 2)}, "completed")])
+    table = tables.cost(cost.cost_table(found, "scores"), name="scores")
+    assert list(table.frame)[2:] == [f"s{i:02}" for i in range(n)]
+    assert table.caption.plain().endswith(f"Columns beyond the first {n} of {n + 2} are not shown.")
+    assert "not shown" not in tables.cost(cost.cost_table(found, by=["a"]), name="scores").caption.plain()
 
 
 def test_without_rows_all_runs_are_one(collection):
@@ -143,6 +153,25 @@ def test_runs_that_no_other_beats_on_both(goal, front):
     made.runs["score.f1"] = [0.5, 0.4, 0.6, 0.6, 0.9]
     points = spending.score_front(made.runs, "f1", goal).sort_values("run_id")
     assert list(points["front"]) == front
+
+
+def test_what_the_runs_on_the_front_share_is_named(tmp_path):
+    done = "completed"
+    rows = [
+        ({"task": task, "lr": lr, "seed": seed}, float(1 + i), {}, {"f1": score * (1 + i)}, done)
+        for i, (task, lr, seed, score) in enumerate(
+            (task, lr, seed, score)
+            for task, score in (("easy", 1.0), ("hard", 0.01))
+            for lr in ("a", "b")
+            for seed in range(4)
+        )
+    ]
+    found = runs_of(tmp_path, rows)
+    front, described = spending.score_front(found.runs, "f1"), found.fields()
+    (sentence,) = findings.front_settings(front, described, found.runs)
+    assert sentence.plain().startswith("All runs on the front are of task=easy; whether")
+    assert findings.front_settings(front.assign(front=True), described, found.runs) == []
+    assert findings.front_settings(front.head(1), described, found.runs) == []
 
 
 def test_equal_runs_are_both_on_the_front():
