@@ -35,7 +35,9 @@ bench: install ## measure against floor and peers (the peers and torch extras; P
 	@OPENBLAS_NUM_THREADS=1 $(RUN) pytest -q -s tests/bench --benchmarks $(if $(PEERS_VENV),--peers-venv "$(PEERS_VENV)")
 
 bench-report: install ## build reports/benchmark/benchmark.html from what make bench measured
-	@"$(PYTHON)" -c "from traincost import publish; print(publish.benchmark('build/bench/results.json', parameters={'project': 'traincost', 'collection': 'benchmark'}))"
+	@mkdir -p reports/benchmark
+	@cp build/bench/results.json reports/benchmark/results.json
+	@"$(PYTHON)" -c "from traincost import publish as p; print(p.benchmark('reports/benchmark/results.json', parameters=p.read_parameters('params/benchmark.yaml')))"
 
 lint: install ## check style and format
 	@$(RUN) ruff check .
