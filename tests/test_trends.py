@@ -213,10 +213,10 @@ TABLE8 = {"start": "2012-09-01", "end": "2017-11-01", "eras": ONE, "large_from":
 BLOCKS = {
     "fig1|All|Pre Deep Learning Era": (FIG1, 0, "all", ""),
     "fig1|All|Deep Learning Era": (FIG1, 1, "all", ""),
-    "fig1|All|Large Scale Era": (FIG1, 2, "all", ""),
+    "fig1|All|Large Scale Era": (FIG1, 2, "regular scale", ""),
     "fig1|Large Scale|Large Scale Era": (FIG1, 2, "large scale", ""),
     "fig1_merged_DL|All|Pre Deep Learning Era": (MERGED, 0, "all", ""),
-    "fig1_merged_DL|All|Deep Learning Era": (MERGED, 1, "all", ""),
+    "fig1_merged_DL|All|Deep Learning Era": (MERGED, 1, "regular scale", ""),
     "fig1_merged_DL|Large Scale|Deep Learning Era": (MERGED, 1, "large scale", ""),
     "fig3|All|Pre Deep Learning Era": (FIG3, 0, "all", ""),
     "fig3|All|Deep Learning Era": (FIG3, 1, "all", ""),
@@ -226,9 +226,9 @@ BLOCKS = {
     "cell1_saved_output(outliers=ignore)|All|Large Scale Era": (CELL1, 2, "all", "All"),
     "cell1_saved_output(outliers=ignore)|Record|Large Scale Era": (CELL1, 2, "all", "Record"),
     "table8run1|All|Large Scale Era": (TABLE8 | {"split_large": False}, 0, "all", ""),
-    "table8run2|All|Large Scale Era": (TABLE8, 0, "all", ""),
+    "table8run2|All|Large Scale Era": (TABLE8, 0, "regular scale", ""),
     "table8run2|Large Scale|Large Scale Era": (TABLE8, 0, "large scale", ""),
-    "table8run6|All|Large Scale Era": (TABLE8 | {"end": "2022-02-01"}, 0, "all", ""),
+    "table8run6|All|Large Scale Era": (TABLE8 | {"end": "2022-02-01"}, 0, "regular scale", ""),
     "table8run6|Large Scale|Large Scale Era": (TABLE8 | {"end": "2022-02-01"}, 0, "large scale", ""),
 }
 
