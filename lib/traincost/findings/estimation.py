@@ -490,9 +490,8 @@ def _possible(own, estimates):
         return []
     return [
         say(
-            "Of {n} implied {utilisations} none is above one, which would be impossible.",
+            "None of the implied utilisations ({n}) is above one, which would be impossible.",
             n=number_of("utilisation.n", n),
-            utilisations=plural(n, "utilisation"),
         )
     ]
 
