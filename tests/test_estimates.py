@@ -149,7 +149,7 @@ def test_disagreement_at_an_assumed_utilisation_is_told_from_that_at_a_stated_on
         "The two measures of 2 systems differ by more than a factor of 2 when a utilisation of 0.35" in text
     )
     assert "None of the implied utilisations (2) is above one" in text
-    assert table.caption.plain() == "Systems whose two estimates disagree."
+    assert table.caption.plain() == "Systems whose two measures disagree."
     text, _ = words(("a", {**low, "utilisation": 0.5}))
     assert "at the utilisation that is stated (a)" in text
     assert "assumed" not in text
@@ -194,9 +194,10 @@ def test_counts_of_operations_that_systems_share_are_said(tmp_path):
 
 
 def test_systems_are_in_the_order_of_their_dates(tmp_path):
-    rows = [("b", LANGUAGE, "2021-07"), ("c", LANGUAGE, None), ("a", LANGUAGE, "2021-02")]
+    rows = [("a", LANGUAGE, "2021-07"), ("b", LANGUAGE, None), ("d", LANGUAGE, "2021-02")]
+    rows.append(("c", LANGUAGE, "2021-02"))
     found, _ = estimated(sheet(tmp_path / "s.yaml", *rows))
-    assert list(estimates.by_date(found.reset_index())["system"]) == ["a", "b", "c"]
+    assert list(estimates.by_date(found.reset_index())["system"]) == ["c", "d", "a", "b"]
 
 
 def test_figures_are_printed_with_the_digits_they_have(tmp_path):

@@ -242,10 +242,8 @@ def errors(fits):
 
 def own_contradictions(frame):
     """What `estimates.contradictions` returns."""
-    estimates_alone = frame["kind"].isin([APART, APART_ASSUMED]).all()
-    caption = (
-        "Systems whose two estimates disagree." if estimates_alone else "Systems whose figures disagree."
-    )
+    measures_alone = frame["kind"].isin([APART, APART_ASSUMED]).all()
+    caption = "Systems whose two measures disagree." if measures_alone else "Systems whose figures disagree."
     return Table(
         "contradictions",
         say(caption),

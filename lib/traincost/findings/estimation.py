@@ -474,13 +474,16 @@ def contradictions(own, claims, estimates):
         if len(who):
             n = number_of(key("contradictions", name), len(who))
             said.append(say(words, n=n, systems=plural(len(who), "system"), who=_some(who), **limits))
-    if len(claims):
-        n = number_of("contradictions.n_claims", len(claims))
-        said.append(
-            say("Printed claims differ about {n} {things}.", n=n, things=plural(len(claims), "thing"))
-        )
-    said = said or [say("No contradiction was found among the figures.")]
-    return said + _possible(own, estimates)
+    if not said and not len(claims):
+        said = [say("No contradiction was found among the figures.")]
+    return said + _possible(own, estimates) + _printed(claims)
+
+
+def _printed(claims):
+    if not len(claims):
+        return []
+    n = number_of("contradictions.n_claims", len(claims))
+    return [say("Printed claims differ about {n} {things}.", n=n, things=plural(len(claims), "thing"))]
 
 
 def _possible(own, estimates):
