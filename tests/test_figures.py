@@ -10,7 +10,8 @@ from conftest import collection_of, grid
 
 from traincost import effects, fields, figures, sections, speedups
 from traincost.columns import SECONDS
-from traincost.svg import RC
+from traincost.compute import fit_conversion
+from traincost.svg import MUTED, RC, SERIES, THEME
 
 ROWS = [
     (r, path, seconds, 3) for r in range(12) for path, seconds in (("e", 40.0), ("e/x", 30.0), ("t", 20.0))
@@ -117,3 +118,30 @@ def test_a_users_matplotlib_settings_have_no_say(monkeypatch):
 def test_long_labels_lose_their_middle():
     assert figures.clipped("a" * 10 + "b" * 40 + "c" * 10, 21) == "a" * 10 + "…" + "c" * 10
     assert RC["text.parse_math"] is False
+
+
+def test_each_trend_has_a_key_and_a_band_in_its_colour():
+    dates = pd.to_datetime(["2016-01-01", "2018-01-01", "2020-01-01"])
+    points = pd.DataFrame({"system": list("abc"), "date": dates, "flop": [1e20, 1e22, 1e25]})
+    points = points.assign(low_outlier=False, large_scale=[False, False, True])
+    ends = {"start_flop": 1e20, "end_flop": 1e24, "start_low": 1e19, "start_high": 1e21}
+    ends |= {"end_low": 1e23, "end_high": 1e25, "first": dates[0], "last": dates[2]}
+    lines = pd.DataFrame([{"group": group, **ends} for group in ("all", "regular scale", "large scale")])
+    drawing = figures.compute_trend(lines, points)
+    keys = {text: key for key, text in drawing.legend if "trend" in text}
+    blue, red = (THEME[colour] for colour in SERIES[:2])
+    assert keys == {
+        "fitted trend (all or regular scale); shaded, the interval of its slope": blue,
+        "fitted trend (large scale); shaded, the interval of its slope": red,
+    }
+    assert [drawing.svg.count(f'fill="{c}" fill-opacity="0.2"') for c in (blue, red)] == [2, 1]
+
+
+def test_an_interval_below_the_limit_is_explained_and_one_above_is_not():
+    x = np.array([1e20, 1e21, 1e22, 1e23])
+    for scatter, explained in ((1.01, False), (9.0, True)):
+        burden = x * 4 * scatter ** np.array([1, -1, -1, 1])
+        points = pd.DataFrame({"operations_flop": x, "burden_flop": burden})
+        legend = figures.conversion_fit(points, fit_conversion(x, burden)).legend
+        assert any("the fit knows nothing" in text for _, text in legend) == explained
+        assert (THEME[MUTED], "dashed: equal; below it more work than the peak allows") in legend

@@ -9,6 +9,7 @@ import pytest
 from conftest import REFERENCE
 
 from traincost import trends
+from traincost.findings import estimation as findings
 
 COMPUTE = REFERENCE / "compute"
 
@@ -68,6 +69,48 @@ def test_three_systems_do_not_establish_growth():
 def test_a_history_of_under_a_year_has_no_trend():
     assert not len(fit(line(10, 3.0), drop_low=False))
     assert len(fit(line(20, 3.0), drop_low=False))
+
+
+def test_groups_are_named_by_whether_large_systems_are_set_apart_in_their_era():
+    early, late = line(30, 9.0, "2012-01-01"), line(40, 9.0, "2016-01-01")
+    above = late.iloc[::4].assign(flop=late["flop"].iloc[::4] * 1e4)
+    found = trends.fit_trends(pd.concat([early, late, above], ignore_index=True), drop_low=False, n_draws=50)
+    groups = list(zip(found["era_start"], found["group"], found["descriptive"], strict=True))
+    assert groups == [
+        ("2009-12-31", "all", False),
+        ("2015-09-01", "regular scale", True),
+        ("2015-09-01", "large scale", True),
+    ]
+
+
+def test_systems_in_no_fit_are_named_with_the_reason():
+    lone = systems(["1970-01-01", "1980-01-01"], [10, 11]).assign(system=["first", "second"])
+    late = line(40, 1e12, "2016-01-01")
+    late.loc[20, ["system", "flop"]] = ["fallen", 1.0]
+    scored = trends.window_scores(trends.in_period(pd.concat([lone, late], ignore_index=True)))
+    rest = trends.not_fitted(scored)
+    assert list(rest.itertuples(index=False, name=None)) == [
+        ("first", False),
+        ("second", False),
+        ("fallen", True),
+    ]
+    (sentence,) = findings._unfitted(rest)
+    assert "3 are in no fit: 1 low outlier (fallen) and 2 in an era" in sentence.plain()
+    assert "too small for a fit (first and second)." in sentence.plain()
+    assert len(scored) - len(rest) == trends.fit_trends(scored, n_draws=10)["n"].sum()
+
+
+def test_the_interval_of_the_fit_stands_beside_its_sensitivity():
+    frame = line(60, 9.0, "2016-01-01", sd=0.3)
+    growth, changed = trends.fit_trends(frame, n_draws=200), trends.sensitivity(frame, n_draws=200)
+    text = " ".join(sentence.plain() for sentence in findings.sensitive(changed, growth))
+    row = growth.iloc[0]
+    interval = f"is {row['doubling_low']:.2g} months to {row['doubling_high']:.2g} months"
+    assert f"; the interval of the fit above {interval}." in text
+    assert "not the uncertainty" in text
+    assert "last era" not in text
+    flat = growth.assign(established=False)
+    assert "the interval of" not in " ".join(s.plain() for s in findings.sensitive(changed, flat))
 
 
 def test_window_scores_are_those_of_the_definition():
@@ -213,10 +256,10 @@ TABLE8 = {"start": "2012-09-01", "end": "2017-11-01", "eras": ONE, "large_from":
 BLOCKS = {
     "fig1|All|Pre Deep Learning Era": (FIG1, 0, "all", ""),
     "fig1|All|Deep Learning Era": (FIG1, 1, "all", ""),
-    "fig1|All|Large Scale Era": (FIG1, 2, "all", ""),
+    "fig1|All|Large Scale Era": (FIG1, 2, "regular scale", ""),
     "fig1|Large Scale|Large Scale Era": (FIG1, 2, "large scale", ""),
     "fig1_merged_DL|All|Pre Deep Learning Era": (MERGED, 0, "all", ""),
-    "fig1_merged_DL|All|Deep Learning Era": (MERGED, 1, "all", ""),
+    "fig1_merged_DL|All|Deep Learning Era": (MERGED, 1, "regular scale", ""),
     "fig1_merged_DL|Large Scale|Deep Learning Era": (MERGED, 1, "large scale", ""),
     "fig3|All|Pre Deep Learning Era": (FIG3, 0, "all", ""),
     "fig3|All|Deep Learning Era": (FIG3, 1, "all", ""),
@@ -226,9 +269,9 @@ BLOCKS = {
     "cell1_saved_output(outliers=ignore)|All|Large Scale Era": (CELL1, 2, "all", "All"),
     "cell1_saved_output(outliers=ignore)|Record|Large Scale Era": (CELL1, 2, "all", "Record"),
     "table8run1|All|Large Scale Era": (TABLE8 | {"split_large": False}, 0, "all", ""),
-    "table8run2|All|Large Scale Era": (TABLE8, 0, "all", ""),
+    "table8run2|All|Large Scale Era": (TABLE8, 0, "regular scale", ""),
     "table8run2|Large Scale|Large Scale Era": (TABLE8, 0, "large scale", ""),
-    "table8run6|All|Large Scale Era": (TABLE8 | {"end": "2022-02-01"}, 0, "all", ""),
+    "table8run6|All|Large Scale Era": (TABLE8 | {"end": "2022-02-01"}, 0, "regular scale", ""),
     "table8run6|Large Scale|Large Scale Era": (TABLE8 | {"end": "2022-02-01"}, 0, "large scale", ""),
 }
 

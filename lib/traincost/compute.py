@@ -20,6 +20,8 @@ FORWARD_BACKWARD = 3  # a forward and a backward pass, in forward passes
 ASSUMED_UTILISATION = 0.35  # where none is stated
 NOMINAL_BAND = 2.0  # ×/÷; expected by 2202.05924 app. H, with no coverage claimed
 SUSPICIOUS_UTILISATION = 0.7
+# What the time of a hardware burden is of. Operations are of training alone; a whole run is more.
+BURDEN_TIMES = REPORTED, STAGES, WHOLE_RUN = ("as reported", "training stages", "whole run")
 
 NOMINAL = f"nominal ×/÷{NOMINAL_BAND:g}, no coverage claimed"
 WIDENED = f"nominal ×/÷{NOMINAL_BAND:g}, widened to hold both measures"

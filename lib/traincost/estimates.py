@@ -16,6 +16,13 @@ from traincost.errors import NothingToReport
 from traincost.processors import peak_rate
 
 DISAGREE = 2.0  # ×/÷; two values farther apart contradict each other
+# Kinds of contradictions.
+APART, APART_ASSUMED = "two measures disagree", "two measures disagree, utilisation assumed"
+IMPOSSIBLE, SUSPICIOUS = "implied utilisation above 1", "implied utilisation suspiciously high"
+STATED_APART = "stated value differs from its inputs"
+PERCENTAGE = "utilisation stored as a percentage"
+PROJECTIONS = "projections of two forms"
+_BY_SCHEDULE = f"eq. 1, a training step = {compute.FORWARD_BACKWARD} × a forward pass"
 _NUMBERS = ["subject", "kind", "first", "first_source", "second", "second_source", "ratio", "note"]
 
 
@@ -34,7 +41,8 @@ def estimate_systems(frame, rate=peak_rate):
     -------
     DataFrame
         A row per system: ``system``, ``date``, ``domain``, ``source``; ``operations_flop`` and
-        how (``operations_method``); ``burden_flop``, ``rate_flop_per_s``, ``rate_note``, ``rate_source``;
+        how (``operations_method``); ``burden_flop``, ``burden_time`` (of `systems.Systems.frame`; empty
+        without a burden), ``rate_flop_per_s``, ``rate_note``, ``rate_source``;
         ``utilisation``, ``utilisation_assumed``; ``implied_utilisation`` (above 1 is a
         contradiction); ``achieved_flop`` = burden x utilisation; ``value_flop``, the best
         estimate: combined of both measures, else the one there is, else the stated value;
@@ -69,6 +77,7 @@ def _estimate(row, rate):
         "operations_flop": operations,
         "operations_method": method,
         "burden_flop": burden,
+        "burden_time": row.burden_time if np.isfinite(burden) else "",
         "rate_flop_per_s": rate_value,
         "rate_note": rate_note,
         "rate_source": rate_source,
@@ -103,7 +112,7 @@ def _operations(row):
             frozen = row.frozen_parameters if row.frozen_parameters > 0 else 0
             found = compute.language_model_operations(row.parameters, row.tokens, frozen), "6 N D"
         else:
-            found = compute.network_operations([stage]), "eq. 1, forward and backward as 3"
+            found = compute.network_operations([stage]), _BY_SCHEDULE
     except ValueError as problem:
         return np.nan, "", str(problem)
     if not np.isfinite(found[0]):
@@ -140,6 +149,11 @@ def _best(operations, burden, utilisation, row):
     if row.stated_compute_flop > 0:
         return compute.Estimate.nominal(row.stated_compute_flop, "stated", source=row.source)
     return None
+
+
+def by_date(estimates):
+    """Return the systems by date, then name; those without a date last."""
+    return estimates.sort_values(["date", "system"], kind="stable", ignore_index=True)
 
 
 # -- contradictions ------------------------------------------------------------------------
@@ -200,9 +214,10 @@ def contradictions(estimates, frame, fits=None):
     DataFrame
         ``subject``, ``kind``, ``first`` and ``second`` (values) with where each stands,
         ``ratio`` (the larger over the smaller), ``note``; the largest ratio first. Kinds: two measures
-        apart by more than `DISAGREE` after utilisation; implied utilisation above 1, or
-        suspiciously high; a stated value that its own inputs do not give; a utilisation stored
-        as a percentage among fractions.
+        apart by more than `DISAGREE` after utilisation (`APART`, or `APART_ASSUMED` where none is
+        stated); implied utilisation above 1 (`IMPOSSIBLE`), or `SUSPICIOUS`; a stated value that its
+        own inputs do not give (`STATED_APART`); a utilisation stored as a `PERCENTAGE` among
+        fractions; the `PROJECTIONS` of two forms of one fit.
     """
     rows = []
     for e, stored in zip(estimates.itertuples(), frame["utilisation"], strict=True):
@@ -210,7 +225,7 @@ def contradictions(estimates, frame, fits=None):
         if stored > 1:
             note = "a utilisation above 1: a percentage among fractions?"
             first, second = (stored, "as stored"), (stored / 100, "as a percentage")
-            rows.append(_row(e.system, "utilisation stored as a percentage", first, second, note))
+            rows.append(_row(e.system, PERCENTAGE, first, second, note))
     rows += _projections(fits)
     table = pd.DataFrame(rows, columns=_NUMBERS)
     return table.sort_values("ratio", ascending=False, kind="stable", ignore_index=True)
@@ -221,7 +236,7 @@ def _projections(fits):
         return []
     values = [(10 ** min(p["log10_flop"], 300), f"{form} form") for form, p in fits["projections"].items()]
     note = "both forms describe the data"
-    row = _row("compute at the target error", "projections of two forms", *values, note)
+    row = _row("compute at the target error", PROJECTIONS, *values, note)
     return [row] if row[-2] > DISAGREE else []
 
 
@@ -234,14 +249,15 @@ def _measures_apart(e):
     a, b = e.operations_flop, e.achieved_flop
     if np.isfinite(a) and np.isfinite(b) and not 1 / DISAGREE <= a / b <= DISAGREE:
         at = f"burden at utilisation {e.utilisation:g}" + (" (assumed)" if e.utilisation_assumed else "")
-        yield _row(e.system, "two measures disagree", (a, e.operations_method), (b, at))
+        kind = APART_ASSUMED if e.utilisation_assumed else APART
+        yield _row(e.system, kind, (a, e.operations_method), (b, at))
 
 
 def _utilisation(e):
     if e.implied_utilisation > 1:
-        kind, note = "implied utilisation above 1", "more work than the hardware could do at its peak"
+        kind, note = IMPOSSIBLE, "more work than the hardware could do at its peak"
     elif e.implied_utilisation > compute.SUSPICIOUS_UTILISATION:
-        kind, note = "implied utilisation suspiciously high", "few implementations come this near the peak"
+        kind, note = SUSPICIOUS, "few implementations come this near the peak"
     else:
         return
     yield _row(e.system, kind, (e.operations_flop, e.operations_method), (e.burden_flop, e.rate_note), note)
@@ -253,7 +269,7 @@ def _stated_apart(e):
     best = e.operations_flop if np.isfinite(e.operations_flop) else e.achieved_flop
     if np.isfinite(best) and not 1 / DISAGREE <= best / e.stated_flop <= DISAGREE:
         how = e.operations_method if np.isfinite(e.operations_flop) else "burden at utilisation"
-        yield _row(e.system, "stated value differs from its inputs", (e.stated_flop, "stated"), (best, how))
+        yield _row(e.system, STATED_APART, (e.stated_flop, "stated"), (best, how))
 
 
 def _stated_above_peak(e):
@@ -261,7 +277,7 @@ def _stated_above_peak(e):
     if e.stated_flop > e.burden_flop and not np.isfinite(e.operations_flop):
         yield _row(
             e.system,
-            "implied utilisation above 1",
+            IMPOSSIBLE,
             (e.stated_flop, "stated"),
             (e.burden_flop, e.rate_note),
             "more work than the hardware could do at its peak",

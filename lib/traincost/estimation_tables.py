@@ -5,8 +5,21 @@ import pandas as pd
 
 from traincost.columns import count, significant
 from traincost.compute import ASSUMED_UTILISATION, NOMINAL_BAND
+from traincost.estimates import APART, APART_ASSUMED
 from traincost.prose import Name, say
-from traincost.tables import Heading, Origin, Table, parameters, two, versions  # noqa: F401 - the card shows them too
+from traincost.tables import (  # noqa: F401 - the card shows parameters and versions too
+    Heading,
+    Origin,
+    Table,
+    parameters,
+    setting,
+    two,
+    versions,
+)
+from traincost.trends import ALL, LARGE, REGULAR
+
+BAND = f"×/÷{NOMINAL_BAND:g}, wider where the two measures lie farther apart; no coverage is claimed"
+BURDEN_TIME = "what the time is of that the burden takes"
 
 
 def _flop(value):
@@ -23,6 +36,7 @@ def _day(value):
 
 def estimates(frame):
     """What `estimates.estimate_systems` returns."""
+    several = frame.loc[frame["burden_time"].ne(""), "burden_time"].nunique() > 1
     return Table(
         "estimates",
         say("Training compute of each system, in FLOP: both measures, the best estimate and its band."),
@@ -31,17 +45,27 @@ def estimates(frame):
             Heading("date", "date", _day),
             Heading("operations_flop", "operations", _flop, "network operations, 2007.05558 eq. 1, or 6 N D"),
             Heading("burden_flop", "burden", _flop, "hardware burden at the peak rate, 2007.05558 eq. 2"),
-            Heading("utilisation", "utilisation", two, f"as stated, else {ASSUMED_UTILISATION:g} assumed"),
-            Heading("implied_utilisation", "implied", two, "operations / burden; above 1 is a contradiction"),
-            Heading("value_flop", "best estimate", _flop),
+            *([Heading("burden_time", "time of the burden", str, BURDEN_TIME)] if several else []),
             Heading(
-                "low_flop", "from", _flop, f"nominal ×/÷{NOMINAL_BAND:g} without claimed coverage, or wider"
+                "utilisation", "utilisation taken", two, f"as stated, else {ASSUMED_UTILISATION:g} assumed"
             ),
-            Heading("high_flop", "to", _flop),
-            Heading("stated_flop", "stated", _flop, "what the source itself gives as its total"),
-            Heading("method", "method"),
-            Heading("operations_method", "operations by"),
-            Heading("rate_note", "rate"),
+            Heading(
+                "implied_utilisation", "implied utilisation", two, "operations / burden; impossible above 1"
+            ),
+            Heading(
+                "value_flop",
+                "best estimate",
+                _flop,
+                "√(operations · burden · utilisation taken), or what there is",
+            ),
+            Heading("low_flop", "band from", _flop, BAND),
+            Heading("high_flop", "band to", _flop),
+            Heading("stated_flop", "stated total", _flop, "what the source itself gives"),
+            Heading("method", "estimated by"),
+            Heading("operations_method", "operations by", str, "eq. 1 of 2007.05558; N parameters, D tokens"),
+            Heading(
+                "rate_note", "peak rate", str, "of the hardware named; no burden without its number and hours"
+            ),
             Heading("problem", "problem"),
         ),
         frame,
@@ -53,20 +77,23 @@ def estimates(frame):
 
 
 def rates(frame):
-    """The peak rates that `frame`, of estimates, used."""
+    """The peak rates that `frame`, of estimates, used: a row a processor, one for those of the input."""
     used = frame[frame["burden_flop"].gt(0) & frame["rate_flop_per_s"].gt(0)]
     used = (
-        used.groupby(["rate_note", "rate_source", "rate_flop_per_s"], sort=True)
-        .size()
-        .reset_index(name="size")
+        used.groupby(["rate_note", "rate_source"], sort=True)["rate_flop_per_s"]
+        .agg(size="size", lowest_flop_per_s="min", median_flop_per_s="median", highest_flop_per_s="max")
+        .reset_index()
     )
+    ends = used["lowest_flop_per_s"].lt(used["highest_flop_per_s"]).any()
     return Table(
         "rates",
         say("Peak rates taken for the hardware burden."),
         (
-            Heading("rate_note", "rate"),
-            Heading("rate_flop_per_s", "FLOP/s", _flop),
-            Heading("size", "systems", count),
+            Heading("rate_note", "peak rate"),
+            Heading("size", "systems", count, "with a hardware burden at this rate"),
+            *([Heading("lowest_flop_per_s", "lowest FLOP/s", _flop)] if ends else []),
+            Heading("median_flop_per_s", "median FLOP/s" if ends else "FLOP/s", _flop),
+            *([Heading("highest_flop_per_s", "highest FLOP/s", _flop)] if ends else []),
             Heading("rate_source", "source"),
         ),
         used,
@@ -93,6 +120,19 @@ def sources(where):
         where["system"].nunique(),
         "figures of the sheet",
         origins=tuple(Origin(1, "the system of the row", (system,)) for system in where["system"]),
+    )
+
+
+def left_out(frame):
+    """What a sheet says was left out of it."""
+    return Table(
+        "left-out",
+        say("Systems that the sheet leaves out, each with its reason."),
+        (Heading("system", "system"), Heading("reason", "reason")),
+        frame,
+        len(frame),
+        "systems left out",
+        origins=tuple(Origin(1, "the system of the row", (system,)) for system in frame["system"]),
         holds=("systems.n_left_out",),
     )
 
@@ -101,21 +141,19 @@ def trends(frame, name):
     """What `trends.fit_trends` returns."""
     return Table(
         "trends",
-        say("Growth of training compute in {data}, by era and group.", data=Name(name)),
+        say("Growth of training compute in {data}, by {rows}.", data=Name(name), rows=_of_eras(frame)),
         (
             Heading("era_start", "era from"),
-            Heading("group", "group"),
+            Heading("group", "group", str, GROUPS),
             Heading("n", "systems", count),
-            Heading("first", "first", _day),
-            Heading("last", "last", _day),
+            Heading("first", "first system", _day),
+            Heading("last", "last system", _day),
+            *_DOUBLING,
             Heading("slope", "slope", two, "orders of magnitude a year"),
-            Heading("slope_low", "from", two, "bootstrap"),
-            Heading("slope_high", "to", two),
-            Heading("slope_t_low", "t from", two, "least squares"),
-            Heading("slope_t_high", "t to", two),
-            Heading("doubling_months", "doubling (months)", _months),
-            Heading("doubling_low", "at least", _months),
-            Heading("doubling_high", "at most", _months),
+            Heading("slope_low", "slope from", two, "95 %, bootstrap"),
+            Heading("slope_high", "slope to", two),
+            Heading("slope_t_low", "slope from, t", two, "95 %, Student's t of the line"),
+            Heading("slope_t_high", "slope to, t", two),
             Heading("r_squared", "R²", two),
         ),
         frame,
@@ -128,22 +166,37 @@ def trends(frame, name):
     )
 
 
+def _of_eras(frame):
+    return "era and group" if len(frame) and frame["era_start"].nunique() > 1 else "group"
+
+
+GROUPS = f"{LARGE}: set apart by its z-score; {REGULAR}: the others of such an era; {ALL}: none is set apart"
+_DOUBLING = (
+    Heading("doubling_months", "doubling (months)", _months),
+    Heading("doubling_low", "doubling from", _months, "months; of the bootstrap interval of the slope"),
+    Heading("doubling_high", "doubling to", _months),
+)
+_CHOICES = {
+    "window_days": "window (days)",
+    "large_z": "threshold of large scale (z)",
+    "noise": "noise (×/÷)",
+}
+
+
 def sensitivity(frame):
     """What `trends.sensitivity` returns."""
     return Table(
         "sensitivity",
         say("The doubling time when one choice of the method is changed."),
         (
-            Heading("choice", "choice"),
-            Heading("value", "value", significant),
+            Heading("changed", "choice changed"),
+            Heading("value", "to", setting),
             Heading("era_start", "era from"),
             Heading("group", "group"),
             Heading("n", "systems", count),
-            Heading("doubling_months", "doubling (months)", _months),
-            Heading("doubling_low", "at least", _months),
-            Heading("doubling_high", "at most", _months),
+            *_DOUBLING,
         ),
-        frame,
+        frame.assign(changed=frame["choice"].map(_CHOICES)) if len(frame) else frame,
         int(frame["n"].max()) if len(frame) else 0,
         "dated systems of the largest group",
         origins=tuple(
@@ -177,8 +230,8 @@ def errors(fits):
         (
             Heading("quantity", "quantity"),
             Heading("value", "value", two),
-            Heading("low", "from", two, "interval of the exponent, prediction interval of a projection"),
-            Heading("high", "to", two),
+            Heading("low", "interval from", two, "of the exponent; prediction interval of a projection"),
+            Heading("high", "interval to", two),
         ),
         pd.DataFrame(rows, columns=["quantity", "value", "low", "high"]),
         int(exponents["n"]),
@@ -189,36 +242,57 @@ def errors(fits):
 
 def own_contradictions(frame):
     """What `estimates.contradictions` returns."""
-    return _contradictions(frame, "contradictions", "What the systems' own figures contradict.")
-
-
-def claims(frame):
-    """What `estimates.claim_contradictions` returns."""
-    return _contradictions(frame, "claims", "Where printed claims about one thing differ.", "n_claims")
-
-
-def _contradictions(frame, name, caption, counted="n_own"):
+    measures_alone = frame["kind"].isin([APART, APART_ASSUMED]).all()
+    caption = "Systems whose two measures disagree." if measures_alone else "Systems whose figures disagree."
     return Table(
-        name,
+        "contradictions",
         say(caption),
         (
-            Heading("subject", "of what"),
-            Heading("kind", "kind"),
-            Heading("first", "one value", significant),
-            Heading("first_source", "where"),
-            Heading("second", "the other", significant),
-            Heading("second_source", "where"),
-            Heading("ratio", "ratio", significant),
+            Heading("subject", "system"),
+            Heading("kind", "what disagrees"),
+            Heading("first", "first value", _three),
+            Heading("first_source", "its source"),
+            Heading("second", "second value", _three),
+            Heading("second_source", "its source"),
+            Heading("ratio", "ratio", significant, "the larger over the smaller"),
             Heading("note", "note"),
         ),
         frame,
         len(frame),
         "contradictions",
-        origins=tuple(
-            Origin(1, "the system or claim of the row", (subject,)) for subject in frame["subject"]
-        ),
-        holds=(f"contradictions.{counted}", "contradictions"),
+        origins=tuple(Origin(1, "the system of the row", (subject,)) for subject in frame["subject"]),
     )
+
+
+def claims(frame):
+    """What `estimates.claim_contradictions` returns."""
+    return Table(
+        "claims",
+        say("Where printed claims about one thing differ."),
+        (
+            Heading("subject", "claim"),
+            Heading("first", "lowest", setting),
+            Heading("first_source", "printed in"),
+            Heading("second", "highest", setting),
+            Heading("second_source", "printed in"),
+            Heading("ratio", "ratio", _four),
+            Heading("note", "note"),
+        ),
+        frame.assign(first=frame["first"].astype(float), second=frame["second"].astype(float)),
+        len(frame),
+        "claims printed in several places",
+        origins=tuple(Origin(1, "the claim of the row", (subject,)) for subject in frame["subject"]),
+        holds=("contradictions.n_claims",),
+    )
+
+
+def _three(value):
+    """Print a compute or a utilisation with three digits."""
+    return f"{value:.3g}"
+
+
+def _four(value):
+    return f"{value:.4g}"
 
 
 def rejected(frame):

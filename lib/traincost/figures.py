@@ -463,10 +463,9 @@ def score_against_cost(points, cost_label, score_label):
 
 @_drawn
 def system_estimates(estimates):
-    """Best estimate of each system with its band, by date."""
-    rows = estimates[estimates["value_flop"] > 0].sort_values(["date", "system"], kind="stable")
-    n = len(rows)
-    rows = rows.tail(MAX_SYSTEMS)
+    """Best estimate of each system with its band, in the order given."""
+    n = len(estimates)
+    rows = estimates.tail(MAX_SYSTEMS)
     figure, axes = _axes(0.8 + 0.24 * len(rows))
     places = np.arange(len(rows))
     axes.hlines(places, rows["low_flop"], rows["high_flop"], color=SERIES[0], linewidth=1.6)
@@ -502,10 +501,11 @@ def conversion_fit(points, fit):
     _powers_of_ten(axes.yaxis)
     axes.set_xlabel("network operations (FLOP)")
     axes.set_ylabel("hardware burden (FLOP)")
+    below = " (the fit knows nothing of the dashed limit)" if (middle - half < x).any() else ""
     return figure, [
         (("o", svg.THEME[SERIES[0]]), "a system with both measures"),
-        (svg.THEME[SERIES[1]], "fit, with its prediction interval in grey"),
-        ("range", "dashed: equal; below it more work than the peak allows"),
+        (svg.THEME[SERIES[1]], f"fit, with its prediction interval in grey{below}"),
+        (svg.THEME[MUTED], "dashed: equal; below it more work than the peak allows"),
     ]
 
 
@@ -521,22 +521,33 @@ def compute_trend(trends, points):
     for chosen, marker, colour, _ in groups:
         shown = points[chosen]
         axes.plot(shown["date"], shown["flop"], marker, color=colour, markersize=4.5, alpha=0.85)
-    for row in trends.itertuples():
-        colour = SERIES[1] if row.group == LARGE else SERIES[0]
-        band = ([row.start_low, row.end_low], [row.start_high, row.end_high])
-        middle = row.first + (row.last - row.first) / 2
-        centre = np.sqrt(row.start_flop * row.end_flop)
-        axes.fill_between(
-            [row.first, middle, row.last],
-            [band[0][0], centre, band[0][1]],
-            [band[1][0], centre, band[1][1]],
-            color=GRID,
-            linewidth=0,
-        )
-        axes.plot([row.first, row.last], [row.start_flop, row.end_flop], color=colour, linewidth=1.6)
+    colours = [SERIES[1] if group == LARGE else SERIES[0] for group in trends["group"]]
+    for row, colour in zip(trends.itertuples(), colours, strict=True):
+        _growth(axes, row, colour)
     axes.set_yscale("log")
     _powers_of_ten(axes.yaxis)
     axes.set_ylabel("training compute (FLOP)")
     axes.grid(axis="both")
     legend = [((m, svg.THEME[c]), text) for chosen, m, c, text in groups if chosen.any()]
-    return figure, [*legend, ("range", "fitted trend of an era and group, its slope's interval in grey")]
+    for colour in dict.fromkeys(colours):
+        drawn = dict.fromkeys(
+            group for group, its in zip(trends["group"], colours, strict=True) if its == colour
+        )
+        text = f"fitted trend ({' or '.join(drawn)}); shaded, the interval of its slope"
+        legend.append((svg.THEME[colour], text))
+    return figure, legend
+
+
+def _growth(axes, row, colour):
+    """Draw one fitted trend, and what lies between lines of its slope's interval through its middle."""
+    middle = row.first + (row.last - row.first) / 2
+    centre = np.sqrt(row.start_flop * row.end_flop)
+    axes.fill_between(
+        [row.first, middle, row.last],
+        [row.start_low, centre, row.end_low],
+        [row.start_high, centre, row.end_high],
+        color=colour,
+        alpha=0.2,
+        linewidth=0,
+    )
+    axes.plot([row.first, row.last], [row.start_flop, row.end_flop], color=colour, linewidth=1.6)

@@ -22,7 +22,7 @@ import yaml
 from traincost import remote
 from traincost.collection import read_collection
 from traincost.columns import finite
-from traincost.compute import Stage, hardware_burden, network_operations
+from traincost.compute import REPORTED, STAGES, WHOLE_RUN, Stage, hardware_burden, network_operations
 from traincost.errors import NothingToReport, ParameterError
 from traincost.formats.files import Unreadable, read_bytes, shortened
 from traincost.processors import PRECISIONS
@@ -79,21 +79,22 @@ class Systems:
     ----------
     name : str
     frame : DataFrame
-        ``system``, ``date``, ``domain``, ``source`` and `FIGURES`; NaN or empty where not reported.
+        ``system``, ``date``, ``domain``, ``source`` and `FIGURES`; NaN or empty where not reported;
+        ``burden_time``, what the time of the hardware burden is of: one of `compute.BURDEN_TIMES`.
     where : DataFrame
         ``system``, ``source``, ``figure``, ``value``, ``at``, ``printed``: where each figure of
         a sheet stands.
     rejected : DataFrame
         ``row``, ``system``, ``column``, ``reason``: what could not be used.
-    left_out : int
-        Systems that the sheet says were left out because a figure could not be opened.
+    left_out : DataFrame
+        ``system``, ``reason``: what the sheet says was left out of it.
     """
 
     name: str
     frame: pd.DataFrame
     where: pd.DataFrame
     rejected: pd.DataFrame
-    left_out: int = 0
+    left_out: pd.DataFrame
 
 
 def read_systems(path, format="auto", path_pattern=""):
@@ -120,7 +121,7 @@ def read_systems(path, format="auto", path_pattern=""):
     name = os.path.splitext(os.path.basename(path))[0]
     text, rejected = _decoded(content)
     if path.lower().endswith(".csv"):
-        rows, where, left_out = _csv_rows(text, rejected), [], 0
+        rows, where, left_out = _csv_rows(text, rejected), [], []
     else:
         rows, where, left_out = _sheet_rows(text, path, rejected)
     if not rows:
@@ -129,8 +130,9 @@ def read_systems(path, format="auto", path_pattern=""):
     return _systems(name, rows, where, rejected, left_out)
 
 
-def _systems(name, rows, where, rejected, left_out=0):
-    frame = pd.DataFrame(rows, columns=[*IDENTITY, *FIGURES])
+def _systems(name, rows, where, rejected, left_out=()):
+    rows = [{"burden_time": REPORTED, **row} for row in rows]
+    frame = pd.DataFrame(rows, columns=[*IDENTITY, *FIGURES, "burden_time"])
     numeric = [figure for figure in FIGURES if figure not in _TEXT_FIGURES]
     frame[numeric] = frame[numeric].astype(float)
     for column in ("domain", "source", *_TEXT_FIGURES):
@@ -141,7 +143,7 @@ def _systems(name, rows, where, rejected, left_out=0):
         frame,
         pd.DataFrame(where, columns=["system", "source", "figure", "value", "at", "printed"]),
         pd.DataFrame(rejected, columns=["row", "system", "column", "reason"]),
-        left_out,
+        pd.DataFrame(left_out, columns=["system", "reason"]),
     )
 
 
@@ -267,14 +269,32 @@ def _sheet_rows(text, path, rejected):
             row[figure] = parts.get("value")
             at, printed = str(parts.get("at") or ""), str(parts.get("printed") or "")
             source = str(row["source"] or "")
-            where.append((str(row["system"] or ""), source, figure, str(parts.get("value")), at, printed))
+            value = _as_stated(parts.get("value"))
+            where.append((str(row["system"] or ""), source, figure, value, at, printed))
         checked = _checked(i, row, rejected)
         if checked:
             rows.append(checked)
     if len(systems) > MAX_SYSTEMS:
         rejected.append((MAX_SYSTEMS + 1, "", "", f"systems beyond the first {MAX_SYSTEMS} are not read"))
-    left_out = sheet.get("left_out")
-    return rows, where, len(left_out) if isinstance(left_out, list) else 0
+    return rows, where, _left_out(sheet.get("left_out"))
+
+
+def _as_stated(value):
+    """Write a figure with the digits it has; from a million, as a power of ten."""
+    if not finite(value):
+        return str(value)
+    if abs(value) < 1e6:
+        return f"{value:.12g}"
+    digits, _, exponent = f"{value:.11e}".partition("e")
+    return f"{digits.rstrip('0').rstrip('.')}e{exponent}"
+
+
+def _left_out(entries):
+    """Return what a sheet lists as left out: a name, or a mapping of ``system`` and ``reason``."""
+    if not isinstance(entries, list):
+        return []
+    entries = [entry if isinstance(entry, dict) else {"system": entry} for entry in entries[:MAX_SYSTEMS]]
+    return [tuple(str(entry.get(name) or "") for name in ("system", "reason")) for entry in entries]
 
 
 # -- one's own runs -------------------------------------------------------------------------
@@ -293,7 +313,8 @@ def _operations(block):
 
 def _operations_note(stages):
     factors = sorted({stage.forward_backward for stage in stages if stage.counted_flop is None})
-    notes = [f"eq. 1, forward and backward as {', '.join(f'{f:g}' for f in factors)}"] if factors else []
+    worth = ", ".join(f"{factor:g}" for factor in factors)
+    notes = [f"eq. 1, a training step = {worth} × a forward pass"] if factors else []
     if any(stage.counted_flop is not None for stage in stages):
         notes.append("counted while training, forward and backward")
     return "; ".join(notes)
@@ -317,6 +338,8 @@ def _runs(path, format, path_pattern):
             rejected.append((i, run.run_id, "stages", str(problem)))
         checked = _checked(i, row, rejected)
         if checked:
+            # Stages that lack a time or a rate leave the run's own, evaluation and all.
+            checked["burden_time"] = STAGES if "burden_flop" in checked else WHOLE_RUN
             rows.append(checked)
     for run in collection.excluded.itertuples():
         rejected.append((0, run.run_id, "", f"is not counted: {run.reason}"))

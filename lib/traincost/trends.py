@@ -31,7 +31,7 @@ N_DRAWS = 1_000
 MIN_SPAN_DAYS = 365  # a shorter history says nothing of growth by the year
 CHUNK = 1_000_000  # drawn rows in memory at a time
 LEVEL = 0.95
-ALL, LARGE = "all", "large scale"
+ALL, REGULAR, LARGE = "all", "regular scale", "large scale"  # groups; all, where none is set apart
 
 
 def in_period(systems, start=None, end=None):
@@ -192,10 +192,11 @@ def fit_trends(
     Returns
     -------
     DataFrame
-        A row per era and group (three systems or more, over `MIN_SPAN_DAYS`): ``era_start``, ``era_end``,
-        ``group``; ``n``; ``slope`` (orders of magnitude a year) with ``slope_low``,
-        ``slope_high`` (bootstrap) and ``slope_t_low``, ``slope_t_high`` (least squares);
-        ``doubling_months`` with ``doubling_low``, ``doubling_high`` (infinite where growth is
+        A row per era and group (three systems or more, over `MIN_SPAN_DAYS`): ``era_start``,
+        ``era_end``, ``group`` (`REGULAR` and `LARGE` in an era with large-scale systems, else `ALL`);
+        ``n``; ``slope`` (orders of magnitude a year) with ``slope_low``, ``slope_high`` (bootstrap)
+        and ``slope_t_low``, ``slope_t_high`` (least squares); ``doubling_months`` with
+        ``doubling_low``, ``doubling_high`` (infinite where growth is
         not ``established``: both intervals of the slope above zero); ``r_squared``; ``first``,
         ``last`` (dates), ``start_flop``, ``end_flop`` (on the line at these), and ``start_low``
         to ``end_high``, the same of the interval's slopes through the mean point;
@@ -203,22 +204,39 @@ def fit_trends(
     """
     scored = window_scores(in_period(systems, start, end), window_days, low_z, large_z, large_from)
     kept = scored[~scored["low_outlier"]] if drop_low else scored
-    large = kept["large_scale"] if split_large else pd.Series(False, index=kept.index)
     rng = np.random.default_rng(seed)
     rows = []
+    for era_start, era_end, group, part in _groups(kept, eras, split_large):
+        row = _trend(part, n_draws, rng, noise, days_per_year, days_per_month)
+        row["descriptive"] = group != ALL
+        rows.append({"era_start": era_start, "era_end": era_end, "group": group, **row})
+    return pd.DataFrame(rows)
+
+
+def _groups(kept, eras, split_large=True):
+    """Yield era and group with their systems, where these are enough for a trend."""
+    large = kept["large_scale"] & split_large
     for era_start, era_end in eras:
         dates = kept["date"]
         inside = (dates > pd.Timestamp(era_start)) & (dates <= pd.Timestamp(era_end))
-        for group, of_group in ((ALL, ~large), (LARGE, large)):
+        rest = REGULAR if (inside & large).any() else ALL
+        for group, of_group in ((rest, ~large), (LARGE, large)):
             part = kept[inside & of_group]
-            if len(part) < 3 or np.ptp(_days(part["date"])) < MIN_SPAN_DAYS:
-                continue
-            row = _trend(part, n_draws, rng, noise, days_per_year, days_per_month)
-            cut = group == LARGE or (split_large and bool((inside & large).any()))
-            rows.append(
-                {"era_start": era_start, "era_end": era_end, "group": group, **row, "descriptive": cut}
-            )
-    return pd.DataFrame(rows)
+            if len(part) >= 3 and np.ptp(_days(part["date"])) >= MIN_SPAN_DAYS:
+                yield era_start, era_end, group, part
+
+
+def not_fitted(scored, eras=ERAS):
+    """Return the systems of `window_scores` that stand in no trend: low outliers, and too few of a kind.
+
+    Returns
+    -------
+    DataFrame
+        ``system``, ``low_outlier``.
+    """
+    fitted = [part.index for *_, part in _groups(scored[~scored["low_outlier"]], eras)]
+    rest = scored.drop(index=fitted[0].append(fitted[1:]) if fitted else [])
+    return rest[["system", "low_outlier"]]
 
 
 def _trend(part, n_draws, rng, noise, days_per_year, days_per_month):
