@@ -398,24 +398,26 @@ def runtime_changes(changes):
 
 @_drawn
 def change_parts(parts, unit):
-    """Change of mean runtime by part: through how often it ran, what a call cost, or undivided."""
-    n = len(parts)
-    parts = parts.head(MAX_ROWS)
+    """Change of mean runtime by part: through how often it ran, what a call cost, or undivided.
+
+    The two of a part lie end to end, or on either side of zero where they are opposed.
+    """
     figure, axes = _axes(0.8 + 0.32 * len(parts))
     rows = np.arange(len(parts))
-    divided = parts["count_s"].notna()
+    count_s, call_s = parts["count_s"].fillna(0.0), parts["call_s"].fillna(0.0)
+    undivided_s = parts["total_s"].where(parts["count_s"].isna(), 0.0)
     pieces = [
-        (parts["count_s"].fillna(0.0), SERIES[0], -0.2, "by how often it ran"),
-        (parts["call_s"].fillna(0.0), SERIES[1], 0.2, "by what one call cost"),
-        (parts["total_s"].where(~divided, 0.0), REST, 0.0, "undivided"),
+        (count_s, 0.0, SERIES[0], "by how often it ran"),
+        (call_s, count_s.where(count_s * call_s > 0, 0.0), SERIES[1], "by what one call cost"),
+        (undivided_s, 0.0, REST, "undivided"),
     ]
     axes.axvline(0, color=MUTED, linewidth=0.8)
-    for seconds, colour, shift, _ in pieces:
-        axes.barh(rows + shift, seconds / unit.seconds, height=0.36, color=colour)
+    for seconds, start_s, colour, _ in pieces:
+        axes.barh(rows, seconds / unit.seconds, left=start_s / unit.seconds, height=0.6, color=colour)
     _label_rows(axes, parts["part"])
     axes.grid(axis="x")
     axes.set_xlabel(f"change of mean runtime ({unit.symbol})")
-    return figure, [*((svg.THEME[colour], text) for _, colour, _, text in pieces), *_cut(n)]
+    return figure, [(svg.THEME[colour], text) for seconds, _, colour, text in pieces if seconds.any()]
 
 
 @_drawn
