@@ -176,7 +176,7 @@ def _more(n):
 
 
 def _download(block, data_file):
-    """Write a link that holds the whole table as CSV; where that is too long, one to the file beside the page.
+    """Write a link that holds the whole table as CSV; where that is too long, one to the file beside it.
 
     The text of the second is true of a page that was sent without its files, too.
     """
