@@ -226,8 +226,10 @@ def _row(headings, row):
         if i and not heading.is_text:
             attributes = " class=number"
         escaped = shown(printed)
-        if len(printed) > MAX_ON_A_LINE and (heading.is_text or not i):
+        is_long = len(printed) > MAX_ON_A_LINE and (heading.is_text or not i)
+        if is_long:
             attributes += " class=long"
+        if is_long or not i:  # a row's heading is narrow on a phone
             escaped = _breakable(escaped)
         cells.append(f"<{tag}{attributes}>{escaped}</{tag}>")
     return "".join(cells)
