@@ -302,7 +302,7 @@ def runtime_composition(composition):
     left = np.zeros(len(rows))
     for i, part in enumerate([*parts, UNATTRIBUTED]):
         colour = REST if part == UNATTRIBUTED else SERIES[i % len(SERIES)]
-        width = rows[part].to_numpy(dtype=float)
+        width = rows[part].to_numpy(dtype=float).clip(0.0)  # of threads, parts exceed the whole
         axes.barh(places, width, left=left, height=0.72, color=colour, edgecolor=PAGE, linewidth=0.8)
         for place, (start, share) in enumerate(zip(left, width, strict=True)):
             if share >= LABELLED:
