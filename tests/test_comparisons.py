@@ -7,7 +7,8 @@ from conftest import ROOT, collection_of, grid
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from traincost import comparisons, pairing, read_collection
+from traincost import comparisons, findings, pairing, read_collection
+from traincost.columns import SECONDS
 from traincost.comparisons import APART, FASTER, MIX, SAME, SLOWER
 from traincost.verdicts import TOO_FEW
 
@@ -102,6 +103,43 @@ def test_a_decomposition_by_hand():
     assert parts.loc["eval", ["count_before", "count_after"]].tolist() == [2.5, 1.5]
     assert parts["total_s"]["unattributed"] == pytest.approx(-3.0)
     assert parts["total_s"][MIX] == 0
+
+
+def parts_of(*total_s):
+    """Return parts of a change, undivided, named p0, p1 and so on."""
+    frame = pd.DataFrame({"part": [f"p{i}" for i in range(len(total_s))], "total_s": total_s})
+    return frame.assign(count_s=np.nan, call_s=np.nan)
+
+
+def test_parts_too_small_to_be_seen_are_drawn_as_one():
+    parts = parts_of(-50.0, 2.0, 0.6, 0.4, -0.1, 0.0)
+    found = comparisons.drawn_parts(parts)
+    assert found["part"].tolist() == ["p0", "p1", "p2", "3 other parts"]
+    assert found["total_s"].sum() == pytest.approx(parts["total_s"].sum())
+    assert found.attrs["n_others"] == 3
+    assert comparisons.drawn_parts(parts_of(-50.0, 0.0, 0.0, 0.0)).attrs["n_others"] == 0
+    # What passes through the two factors may cancel; its halves are to be seen all the same.
+    opposed = parts.assign(count_s=[np.nan] * 4 + [5.0, np.nan], call_s=[np.nan] * 4 + [-5.1, np.nan])
+    assert "p4" in comparisons.drawn_parts(opposed)["part"].tolist()
+
+
+def test_the_caption_names_a_part_and_counts_those_drawn_as_one():
+    drawn = comparisons.drawn_parts(parts_of(-0.5, 0.4, 0.3, *[0.003] * 300))
+    assert drawn["total_s"].iloc[-1] > 0.5
+    caption = findings.caption_parts(drawn, SECONDS).plain()
+    assert "is in p0: −0.50 s." in caption
+    assert caption.endswith("The 300 with the smallest changes are drawn as one.")
+    assert "drawn as one" not in findings.caption_parts(drawn_parts_of(-0.5, 0.4), SECONDS).plain()
+
+
+def drawn_parts_of(*total_s):
+    return comparisons.drawn_parts(parts_of(*total_s))
+
+
+def test_no_more_parts_are_drawn_than_fit():
+    found = comparisons.drawn_parts(parts_of(*range(1, 101)))
+    assert len(found) == comparisons.MAX_DRAWN + 1
+    assert found["part"].iloc[-1] == "80 other parts"
 
 
 def test_only_other_configurations_change_the_mean_through_the_mix():

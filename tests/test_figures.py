@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from conftest import collection_of, grid
 
-from traincost import effects, fields, figures, sections, speedups
+from traincost import effects, fields, figures, sections, speedups, svg
 from traincost.columns import SECONDS
 from traincost.compute import fit_conversion
 from traincost.svg import MUTED, RC, SERIES, THEME
@@ -66,9 +66,9 @@ def test_sentinel_colours_are_replaced(drawings, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_references_resolve_and_ids_are_prefixed(drawings, name):
-    svg = drawings[name].svg
-    ids = set(re.findall(r' id="([^"]+)"', svg))
-    used = set(re.findall(r'href="#([^"]+)"', svg)) | set(re.findall(r"url\(#([^)]+)\)", svg))
+    drawn = drawings[name].svg
+    ids = set(re.findall(r' id="([^"]+)"', drawn))
+    used = set(re.findall(r'href="#([^"]+)"', drawn)) | set(re.findall(r"url\(#([^)]+)\)", drawn))
     assert used == ids
 
 
@@ -87,6 +87,67 @@ def test_an_empty_cell_is_hatched_and_a_full_one_has_its_number(drawings):
 def test_hostile_labels_are_text(drawings):
     texts = [node.text for node in ElementTree.fromstring(drawings["levels"].svg).iter("text")]
     assert "<b>$x_1$ \\frac 漢· &" in texts
+
+
+def test_parts_that_exceed_the_whole_are_drawn_within_the_axes():
+    rows = pd.DataFrame({"a": [0.9], "b": [0.8], sections.UNATTRIBUTED: [-0.7], "n_runs": 1}, index=["all"])
+    drawing = figures.runtime_composition(rows)
+    first, second = (bars(drawing, svg.colour(i))[0] for i in (0, 1))
+    assert first[1] == pytest.approx(second[0], abs=0.02)
+    assert second[1] <= view_box(drawing)[2]
+    assert all(right - left < 0.1 for left, right in bars(drawing, svg.colour(None)))
+
+
+def view_box(drawing):
+    return [float(number) for number in ElementTree.fromstring(drawing.svg).get("viewBox").split()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_figures_of_a_page_are_as_wide_as_a_phone(drawings, name):
+    assert view_box(drawings[name])[2] == pytest.approx(72 * figures.WIDTH, abs=4)
+    assert ElementTree.fromstring(drawings[name].svg).get("class") == "plot"
+
+
+def test_long_labels_leave_room_for_the_axes_and_many_cells_make_a_figure_wide():
+    runtimes = pd.DataFrame({"level": ["W" * 90, "M" * 90], "runtime_s": [1.0, 2.0]})
+    levels = pd.DataFrame({"level": runtimes["level"], "mean_s": [1.0, 2.0]})
+    drawing = figures.runtime_by_level(runtimes, levels, "W" * 90, SECONDS)
+    assert view_box(drawing)[2] < 1.35 * 72 * figures.WIDTH
+    columns = pd.Index([f"c{i:02}" for i in range(12)], name="x")
+    cells = pd.DataFrame(np.full((2, 12), 1234.5), index=pd.Index(["a", "b"], name="y"), columns=columns)
+    cells.attrs["n_levels"] = cells.shape
+    drawing = figures.level_heatmap(cells, SECONDS)
+    assert ElementTree.fromstring(drawing.svg).get("class") == "plot wide"
+    assert view_box(drawing)[2] == pytest.approx(72 * figures.WIDE, abs=4)
+
+
+def bars(drawing, colour):
+    """Return the left and right end of each bar of a colour, from the top down."""
+    paths = [node for node in ElementTree.fromstring(drawing.svg).iter("path") if node.get("fill") == colour]
+    ends = [[float(x) for x in re.findall(r"[ML] ?(-?[\d.]+)", path.get("d"))] for path in paths]
+    return [(min(x), max(x)) for x in ends]
+
+
+def test_the_pieces_of_a_part_lie_end_to_end_or_on_either_side_of_zero():
+    parts = pd.DataFrame(
+        {
+            "part": ["same", "opposed", "undivided"],
+            "count_s": [-3.0, -3.0, np.nan],
+            "call_s": [-1.0, 1.0, np.nan],
+            "total_s": [-4.0, -2.0, -2.0],
+        }
+    )
+    drawing = figures.change_parts(parts, SECONDS)
+    (same, opposed), (same_call, opposed_call) = (bars(drawing, svg.colour(i))[:2] for i in (0, 1))
+    assert same_call[1] == pytest.approx(same[0], abs=0.02)
+    assert opposed_call[0] == pytest.approx(opposed[1], abs=0.02)
+    assert same[1] - same[0] == pytest.approx(3 * (same_call[1] - same_call[0]), abs=0.05)
+    rest = bars(drawing, svg.colour(None))
+    assert rest[-1][1] - rest[-1][0] == pytest.approx(2 * (same_call[1] - same_call[0]), abs=0.05)
+    assert [text for _, text in drawing.legend] == [
+        "by how often it ran", "by what one call cost", "undivided",
+    ]  # fmt: skip
+    assert len(figures.change_parts(parts.head(2), SECONDS).legend) == 2
 
 
 def test_the_same_frames_give_the_same_bytes():

@@ -62,6 +62,7 @@ def test_hostile_text_stays_text_everywhere(payload):
     seen = Seen(render.header((payload, payload, "Profiling"), {payload: "x.html"}, payload))
     assert seen.tags == ["header", "h1", "span", "code", "code", "nav", "a", "var", "p", "var"]
     assert seen.text.count(visible) == 4
+    assert f"{visible}: Profiling" in seen.text
 
 
 def test_a_number_carries_value_and_key():
@@ -82,7 +83,20 @@ def test_a_long_table_is_cut_with_a_count():
     frame = pd.DataFrame({"name": ["x"] * (MAX_ROWS + 7), "value": 1.0})
     html = table(frame)
     assert html.count("<tr>") == MAX_ROWS + 1
-    assert "7 more rows" in Seen(html).text
+    assert "7 more rows are not shown." in Seen(html).text
+    assert "download" in html
+    assert "One more row is not shown." in Seen(table(frame.head(MAX_ROWS + 1))).text
+
+
+def test_a_link_holds_the_whole_table_or_leads_to_the_file_that_does():
+    frame = pd.DataFrame({"name": ["x" * render.MAX_DOWNLOAD], "value": 1.0})
+    html = table(frame)
+    assert "data:" not in html
+    assert "The whole table was written beside this page, to x-tables/t.csv." in Seen(html).text
+    assert 'href="x-tables/t.csv"' in html
+    html = table(frame.assign(name="x"))
+    assert "x-tables" not in html
+    assert 'href="data:text/csv;charset=utf-8,name,value%0D%0Ax,1.0%0D%0A"' in html
 
 
 def test_a_long_value_is_cut():

@@ -96,6 +96,36 @@ def test_composition_by_level_puts_small_parts_together():
     assert found.drop(columns="n_runs").sum(axis=1).to_numpy() == pytest.approx(np.ones(3))
 
 
+def test_parts_that_no_bar_would_show_are_drawn_as_one():
+    rows = [(r, name, s, 1) for r in range(4) for name, s in (("a", 60.0), ("b", 0.5), ("c", 0.4))]
+    rows += [(0, "d", 1.5, 1), (1, "e", 2.1, 1)]  # of one level: 0.75 and 1.05 per cent
+    made = collection_of({"task": list("xxyy")}, [100.0] * 4, rows)
+    by = {field.name: field for field in made.fields()}["task"]
+    whole = sections.composition(made, by)
+    found = sections.drawn_parts(whole)
+    assert list(found) == ["a", "e", OTHER, UNATTRIBUTED, "n_runs"]
+    assert found[OTHER].to_numpy() == pytest.approx(whole[["b", "c", "d"]].sum(axis=1).to_numpy())
+    assert found.drop(columns="n_runs").sum(axis=1).to_numpy() == pytest.approx(np.ones(3))
+
+
+def test_one_unseen_part_keeps_its_name_and_the_largest_always_does():
+    rows = [(0, "a", 0.5, 1), (0, "b", 0.4, 1)]
+    whole = sections.composition(collection_of({"a": ["x"]}, [100.0], rows))
+    assert list(sections.drawn_parts(whole)) == list(whole)
+    rows.append((0, "c", 0.3, 1))
+    whole = sections.composition(collection_of({"a": ["x"]}, [100.0], rows))
+    assert list(sections.drawn_parts(whole))[:2] == ["a", OTHER]
+
+
+def test_unseen_parts_join_those_beyond_the_limit():
+    rows = [(0, f"s{i:02}", 10.0 if i < 5 else 0.5, 1) for i in range(12)]
+    whole = sections.composition(collection_of({"a": ["x"]}, [100.0], rows))
+    assert OTHER in whole
+    found = sections.drawn_parts(whole)
+    assert list(found)[:6] == [f"s{i:02}" for i in range(5)] + [OTHER]
+    assert found[OTHER].iloc[0] == pytest.approx(0.035)
+
+
 def test_per_occurrence_by_level():
     rows = [
         (0, "e", 10.0, 2),

@@ -38,6 +38,8 @@ LEVEL = 0.95  # of the intervals
 NOT_POOLED = 0.025  # tail of the F-test from which repetitions say too little of the changes' scatter
 EXACT = 1e-12  # log ratios closer than this are equal: rounding
 MIX = "which configurations were run"
+LEAST_DRAWN = 0.01  # of the largest part: a smaller one would not be seen beside it
+MIN_DRAWN, MAX_DRAWN = 3, 20  # parts with a row of their own
 
 
 # -- paired change -------------------------------------------------------------------------
@@ -423,6 +425,30 @@ def _mix(runtime, weight, common, pairing):
         change_s=change,
     )
     return float(mix.sum()), table
+
+
+def drawn_parts(parts):
+    """Return the parts to draw: those that would be seen, and one row for all others together.
+
+    Returns
+    -------
+    DataFrame
+        Rows of `parts`, and last ``part`` "n other parts" with their ``total_s``, where several
+        would not be seen; ``attrs["n_others"]`` says how many, 0 where there is no such row.
+    """
+    size = parts[["count_s", "call_s", "total_s"]].abs().max(axis=1)
+    rank = size.rank(method="first", ascending=False)
+    seen = rank.le(MIN_DRAWN) | (size.ge(LEAST_DRAWN * size.max()) & rank.le(MAX_DRAWN))
+    others = parts[~seen]
+    if len(others) < 2:
+        drawn = parts.copy()
+        drawn.attrs["n_others"] = 0
+        return drawn
+    row = {"part": f"{len(others)} other parts", "total_s": others["total_s"].sum()}
+    last = pd.DataFrame([row], columns=parts.columns).astype(parts.dtypes)
+    drawn = pd.concat([parts[seen], last], ignore_index=True)
+    drawn.attrs["n_others"] = len(others)
+    return drawn
 
 
 def largest(parts):

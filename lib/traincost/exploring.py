@@ -133,7 +133,12 @@ def shares(chosen):
     parts = sections.composition(chosen.runs, chosen.axes[0])
     return [
         findings.where_time_goes(table, parts),
-        Figure.of("composition", parts, figures.runtime_composition, findings.caption_composition),
+        Figure.of(
+            "composition",
+            sections.drawn_parts(parts),
+            figures.runtime_composition,
+            findings.caption_composition,
+        ),
         tables.sections(table),
     ]
 

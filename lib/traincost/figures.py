@@ -24,11 +24,14 @@ from traincost.svg import GRID, INK, MUTED, PAGE, REST, SERIES
 from traincost.trends import LARGE
 from traincost.verdicts import ALPHA
 
-WIDTH = 7.2  # inches of 72 units: what a column of the page holds
-MAX_LABEL = 34  # characters of a level or section on an axis
+# Inches of 72 units. At a pixel a unit, a figure fits a phone and its text, all of one size, can be read.
+WIDTH = 4.8
+WIDE = 7.2  # where that holds too little; on a phone, such a figure scrolls
+MAX_LABEL = 32  # characters of a level or section on an axis
 MAX_SYSTEMS = 48  # in one figure
 MAX_ROWS = 24  # levels in one figure; the page says how many there are
 LABELLED = 0.05  # of a bar: what is wide enough for its number
+NARROW_CELLS = 7  # columns of a heat map whose numbers `WIDTH` holds side by side
 EQUAL_CONTRAST = 0.179  # relative luminance against which black and white contrast alike
 BLACK = "#000001"  # black itself is no attribute in SVG, and would take the colour of the page's text
 MANY_RUNS = 300  # from which a level's runs are drawn as a violin instead of points
@@ -131,7 +134,7 @@ def effect_bars(effects):
         end = np.nanmax([eta, chance, 0.0])
         side = {"ha": "left", "x": end + 0.02} if end <= 0.5 else {"ha": "right", "x": 0.99}
         y = row - 0.1 if end <= 0.5 else row - 0.42
-        axes.text(s=verdict, y=y, va="center", color=INK, fontsize=8, **side)
+        axes.text(s=verdict, y=y, va="center", color=INK, **side)
     legend = [
         (svg.THEME[SERIES[0]], "η², one-way, of runtime over runs"),
         ("tick", "what an unrelated factor reaches on average"),
@@ -143,7 +146,7 @@ def effect_bars(effects):
 @_drawn
 def level_heatmap(table, unit):
     """Mean runtime by two factors; `table` is levels x levels in seconds, NaN where empty."""
-    figure, axes = _axes(0.9 + 0.36 * len(table))
+    figure, axes = _axes(0.9 + 0.36 * len(table), WIDTH if table.shape[1] <= NARROW_CELLS else WIDE)
     sns.heatmap(
         table / unit.seconds,
         ax=axes,
@@ -153,7 +156,7 @@ def level_heatmap(table, unit):
         fmt="",
         linewidths=1,
         linecolor=PAGE,
-        annot_kws={"fontsize": 8},
+        annot_kws={"fontsize": svg.RC["font.size"]},
     )
     _readable(axes, table.shape[1])
     for row, column in zip(*np.where(table.isna().to_numpy()), strict=True):
@@ -299,18 +302,17 @@ def runtime_composition(composition):
     left = np.zeros(len(rows))
     for i, part in enumerate([*parts, UNATTRIBUTED]):
         colour = REST if part == UNATTRIBUTED else SERIES[i % len(SERIES)]
-        width = rows[part].to_numpy(dtype=float)
+        width = rows[part].to_numpy(dtype=float).clip(0.0)  # of threads, parts exceed the whole
         axes.barh(places, width, left=left, height=0.72, color=colour, edgecolor=PAGE, linewidth=0.8)
         for place, (start, share) in enumerate(zip(left, width, strict=True)):
             if share >= LABELLED:
                 axes.text(
                     start + share / 2,
                     place,
-                    percent(share, 0),
+                    percent(share, 0).removesuffix(" %"),
                     ha="center",
                     va="center",
                     color=INK if part == UNATTRIBUTED else PAGE,
-                    fontsize=8,
                 )
         left += width
     _label_rows(axes, rows.index)
@@ -319,7 +321,7 @@ def runtime_composition(composition):
     axes.set_xlabel("mean share of runtime")
     legend = [(svg.colour(i), part) for i, part in enumerate(parts)]
     legend.append((svg.colour(None), UNATTRIBUTED))
-    legend.append((None, f"printed to whole per cent, where a part has {percent(LABELLED, 0)} or more"))
+    legend.append((None, f"numbers: per cent, of parts of {percent(LABELLED, 0)} or more"))
     return figure, [*legend, *_cut(len(composition) - 1)]
 
 
@@ -333,12 +335,11 @@ def knob_bounds(bounds):
     axes.barh(rows, bounds["bound"], height=0.55, color=np.where(joint, REST, SERIES[0]))
     axes.hlines(rows, bounds["low"], bounds["high"], color=INK, linewidth=1.6)
     for row, bound, high in zip(rows, bounds["bound"], bounds["high"], strict=True):
-        axes.text(max(bound, high) + 0.008, row, percent(bound), va="center", fontsize=8, color=INK)
+        axes.text(max(bound, high) + 0.008, row, percent(bound), va="center", color=INK)
     _label_rows(axes, bounds["knob"])
     axes.set_xlim(0, min(1.12, 1.18 * bounds["high"].max() + 0.06))
-    axes.xaxis.set_major_formatter(mpl.ticker.PercentFormatter(1, symbol=" %"))
+    _percent_axis(axes)
     axes.set_xlabel("at most saved, mean share of runtime")
-    axes.grid(axis="x")
     legend = [
         (svg.THEME[SERIES[0]], "upper bound of a knob"),
         (svg.THEME[REST], "of all together, overlaps counted once"),
@@ -368,6 +369,7 @@ def bound_and_measured(savings):
 
 
 def _percent_axis(axes):
+    axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(5, steps=(1, 2, 5, 10)))
     axes.xaxis.set_major_formatter(mpl.ticker.PercentFormatter(1, symbol=" %"))
     axes.grid(axis="x")
 
@@ -398,24 +400,26 @@ def runtime_changes(changes):
 
 @_drawn
 def change_parts(parts, unit):
-    """Change of mean runtime by part: through how often it ran, what a call cost, or undivided."""
-    n = len(parts)
-    parts = parts.head(MAX_ROWS)
+    """Change of mean runtime by part: through how often it ran, what a call cost, or undivided.
+
+    The two of a part lie end to end, or on either side of zero where they are opposed.
+    """
     figure, axes = _axes(0.8 + 0.32 * len(parts))
     rows = np.arange(len(parts))
-    divided = parts["count_s"].notna()
+    count_s, call_s = parts["count_s"].fillna(0.0), parts["call_s"].fillna(0.0)
+    undivided_s = parts["total_s"].where(parts["count_s"].isna(), 0.0)
     pieces = [
-        (parts["count_s"].fillna(0.0), SERIES[0], -0.2, "by how often it ran"),
-        (parts["call_s"].fillna(0.0), SERIES[1], 0.2, "by what one call cost"),
-        (parts["total_s"].where(~divided, 0.0), REST, 0.0, "undivided"),
+        (count_s, 0.0, SERIES[0], "by how often it ran"),
+        (call_s, count_s.where(count_s * call_s > 0, 0.0), SERIES[1], "by what one call cost"),
+        (undivided_s, 0.0, REST, "undivided"),
     ]
     axes.axvline(0, color=MUTED, linewidth=0.8)
-    for seconds, colour, shift, _ in pieces:
-        axes.barh(rows + shift, seconds / unit.seconds, height=0.36, color=colour)
+    for seconds, start_s, colour, _ in pieces:
+        axes.barh(rows, seconds / unit.seconds, left=start_s / unit.seconds, height=0.6, color=colour)
     _label_rows(axes, parts["part"])
     axes.grid(axis="x")
     axes.set_xlabel(f"change of mean runtime ({unit.symbol})")
-    return figure, [*((svg.THEME[colour], text) for _, colour, _, text in pieces), *_cut(n)]
+    return figure, [(svg.THEME[colour], text) for seconds, _, colour, text in pieces if seconds.any()]
 
 
 @_drawn
@@ -423,7 +427,7 @@ def benchmark_ratios(comparisons):
     """What each comparison needed of what its target allows, on a log axis; 1 is just met."""
     comparisons = comparisons.dropna(subset="of_target").head(2 * MAX_ROWS)
     rows = np.arange(len(comparisons))
-    figure, axes = _axes(0.8 + 0.3 * len(comparisons))
+    figure, axes = _axes(0.8 + 0.3 * len(comparisons), WIDE)
     axes.axvline(1, color=MUTED, linewidth=0.8)
     met = comparisons["met"].eq(True)
     for chosen, colour in ((met, SERIES[0]), (~met, SERIES[1])):
@@ -436,7 +440,7 @@ def benchmark_ratios(comparisons):
     ):
         left = needed < np.sqrt(low * high)  # beside the mark, on the side where there is room
         x, align = (needed * 1.12, "left") if left else (needed / 1.12, "right")
-        axes.text(x, row, clipped(against, 48), va="center", ha=align, fontsize=8, color=INK)
+        axes.text(x, row, clipped(against, 48), va="center", ha=align, color=INK)
     works = comparisons["work"]
     _label_rows(axes, works.where(works.ne(works.shift()), ""))
     axes.set_xlabel("needed of what the target allows (log scale)")

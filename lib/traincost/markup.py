@@ -91,18 +91,13 @@ def _line(values):
 
 
 def data_address(table, limit):
-    """Return a table's CSV as a ``data:`` address, and how many of its rows that holds.
-
-    Rows are whole, and as many of the first as make an address of at most `limit` characters.
-    """
-    rows = table.frame.itertuples(index=False, name=None)
-    address, n = _DATA + _quoted(_line(table.frame.columns)), 0
-    for row in rows:
-        more = _quoted(_line(row))
-        if len(address) + len(more) > limit:
-            break
-        address, n = address + more, n + 1
-    return address, n
+    """Return a table's whole CSV as a ``data:`` address; None where it is longer than `limit` characters."""
+    address = _DATA
+    for row in (table.frame.columns, *table.frame.itertuples(index=False, name=None)):
+        address += _quoted(_line(row))
+        if len(address) > limit:
+            return None
+    return address
 
 
 _DATA = "data:text/csv;charset=utf-8,"

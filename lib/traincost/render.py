@@ -30,7 +30,7 @@ MARKERS = {
 SITE_START, SITE_END = "<!--site-->", "<!--/site-->"
 MAX_ON_A_LINE = 34  # characters of a text cell that is not broken into lines
 MAX_SHOWN = 300  # characters of a value from a run; the JSON has it whole
-MAX_DOWNLOAD = 6_000  # characters of a table's CSV as a link; the file beside the page has it whole
+MAX_DOWNLOAD = 16_000  # characters of a link that holds a table as CSV; a larger table is a file only
 
 
 def text(value):
@@ -89,7 +89,7 @@ def header(title, links, note):
     """Write the page's title, its links (text to address), and a note from the parameters."""
     project, collection, kind = title
     project = f'<span class="project"><code>{shown(project)}</code></span> ' if project else ""
-    parts = [f'<h1 id="top">{project}<code>{shown(collection)}</code> {text(kind)}</h1>']
+    parts = [f'<h1 id="top">{project}<code>{shown(collection)}</code>: {text(kind)}</h1>']
     if links:
         anchors = "".join(
             f'<a href="{text(url)}"><var>{shown(name)}</var></a>' for name, url in links.items()
@@ -151,12 +151,10 @@ def table(block, data_file):
         block.frame[[h.name for h in block.headings]].head(block.limit).itertuples(index=False, name=None)
     )
     head = "".join(
-        f'<th scope="col"{"" if h.is_text else " class=number"}>{shown(h.text)}</th>' for h in block.headings
+        f'<th scope="col"{"" if h.is_text else " class=number"}>{_breakable(shown(h.text))}</th>'
+        for h in block.headings
     )
     body = "".join(f"<tr>{_row(block.headings, row)}</tr>" for row in rows)
-    cut = len(block.frame) - len(rows)
-    file = f"{data_file.removesuffix('.json')}-tables/{block.name}.csv"
-    more = f"<var>{cut:,}</var> more rows are in <code>{text(file)}</code>. " if cut else ""
     notes = "".join(
         f"<dt><var>{shown(h.text)}</var></dt><dd><var>{text(h.note)}</var></dd>"
         for h in block.headings
@@ -169,18 +167,25 @@ def table(block, data_file):
         f'<table id="table-{name}">'
         f'<caption id="caption-{name}"><span>{sentence(block.caption)}</span></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{notes}"
-        f"<p class=more>{more}{_download(block)}</p></div>"
+        f"<p class=more>{_more(len(block.frame) - len(rows))}{_download(block, data_file)}</p></div>"
     )
 
 
-def _download(block):
-    """Write a table's CSV as a link that holds it: whole rows, as many as fit, and how many those are."""
+def _more(n):
+    return f"{'One more row is' if n == 1 else f'<var>{n:,}</var> more rows are'} not shown. " if n else ""
+
+
+def _download(block, data_file):
+    """Write a link that holds the whole table as CSV; where that is too long, one to the file beside it.
+
+    The text of the second is true of a page that was sent without its files, too.
+    """
     name = f"{text(block.name)}.csv"
-    address, n = markup.data_address(block, MAX_DOWNLOAD)
-    if not n:
-        return ""
-    said = f"<span> (the first <var>{n:,}</var> rows)</span>" if n < len(block.frame) else ""
-    return f'<a class="download" download="{name}" href="{text(address)}">Download {name}</a>{said}'
+    address = markup.data_address(block, MAX_DOWNLOAD)
+    if address is not None:
+        return f'<a class="download" download="{name}" href="{text(address)}">Download {name}</a>'
+    file = f"{text(data_file.removesuffix('.json'))}-tables/{name}"
+    return f'The whole table was written beside this page, to <a class="file" href="{file}">{file}</a>.'
 
 
 def linked(page, anchors):
@@ -221,8 +226,10 @@ def _row(headings, row):
         if i and not heading.is_text:
             attributes = " class=number"
         escaped = shown(printed)
-        if len(printed) > MAX_ON_A_LINE and (heading.is_text or not i):
+        is_long = len(printed) > MAX_ON_A_LINE and (heading.is_text or not i)
+        if is_long:
             attributes += " class=long"
+        if is_long or not i:  # a row's heading is narrow on a phone
             escaped = _breakable(escaped)
         cells.append(f"<{tag}{attributes}>{escaped}</{tag}>")
     return "".join(cells)

@@ -95,7 +95,7 @@ class Report:
     def header(self, heading):
         """Show the title with its links and note, and name the page after it."""
         title = (self.settings.project, self.collection_name, heading)
-        self.title = " ".join(filter(None, title))
+        self.title = f"{' '.join(filter(None, title[:2]))}: {heading}"
         return Title(Shown(render.header(title, self.settings.links, self.settings.note)))
 
     def show(self, *blocks):

@@ -19,6 +19,7 @@ UNATTRIBUTED = "unattributed"
 REST = "{}, inside but untimed"
 OTHER = "other sections"
 SPLIT_ABOVE = 0.5  # a part of a composition with a larger mean share is shown by its children
+LEAST_DRAWN = 0.01  # mean share: a part of a bar that has less in each cannot be told by its colour
 MAX_PARTS = 8  # of a composition, before the smallest are put together
 # Words with a meaning of their own here; a section of that name is shown with a word behind.
 RESERVED = (UNATTRIBUTED, OTHER, "n_runs", "level", "all knobs together")
@@ -225,6 +226,20 @@ def composition(collection, by=None, max_parts=MAX_PARTS):
     each["level"] = [labels[i] for i in each.index]
     each["n_runs"] = np.bincount(codes)[each.index]
     return pd.concat([each, whole]).set_index("level")
+
+
+def drawn_parts(composition):
+    """Return a `composition` to draw: parts that would be seen in no row are put together as `OTHER`.
+
+    The largest is always kept, and one such part alone is, too; each row still sums to 1.
+    """
+    parts = composition.drop(columns=["n_runs", UNATTRIBUTED])
+    unseen = [name for name in parts.columns[1:] if name == OTHER or parts[name].max() < LEAST_DRAWN]
+    if len(unseen) < 2:
+        return composition
+    others = parts[unseen].sum(axis=1)
+    kept = parts.drop(columns=unseen)
+    return pd.concat([kept.assign(**{OTHER: others}), composition[[UNATTRIBUTED, "n_runs"]]], axis=1)
 
 
 def cut(t):

@@ -47,6 +47,7 @@ RC = {
     "text.parse_math": False,  # a $ in a run's name is a dollar sign
     "text.color": INK,
     "axes.labelcolor": INK,
+    "xaxis.labellocation": "right",  # there is room to the left, under the labels of rows
     "axes.edgecolor": MUTED,
     "axes.facecolor": "none",
     "axes.linewidth": 0.6,
@@ -65,6 +66,11 @@ RC = {
 }
 
 
+PAD = 0.06  # inches around what is drawn
+NARROW = 432  # units: a wider figure is shown wider, too, so that its text keeps its size
+LEAST_AXES = 0.3  # of a figure's width, whatever the length of its labels
+
+
 def colour(index):
     """Return the CSS colour of series `index`, or of the rest (index None), for a legend."""
     return THEME[REST if index is None else SERIES[index % len(SERIES)]]
@@ -75,6 +81,7 @@ def inline(figure, prefix):
 
     The caller adds title and description (`described`). Call it inside ``rc_context(RC)``.
     """
+    _fit(figure)
     buffer = io.BytesIO()
     figure.savefig(
         buffer,
@@ -90,10 +97,19 @@ def inline(figure, prefix):
     root.attrib = {
         "viewBox": " ".join(_short(number) for number in box),
         "role": "img",
-        "class": "plot",
+        "class": "plot" if float(box[2]) < NARROW else "plot wide",
         "fill": "currentColor",
     }
     return _written(root)
+
+
+def _fit(figure):
+    """Give the axes of a figure the width that their labels leave."""
+    figure.canvas.draw()
+    drawn, width, old = figure.get_tightbbox().padded(PAD), figure.get_figwidth(), figure.subplotpars
+    left = min(old.left - drawn.x0 / width, 1 - LEAST_AXES)
+    right = max(old.right + 1 - drawn.x1 / width, left + LEAST_AXES)
+    figure.subplots_adjust(left=left, right=right)
 
 
 def _box(figure):
@@ -102,7 +118,7 @@ def _box(figure):
     Equal widths keep the text of all figures of a page at one size.
     """
     figure.canvas.draw()
-    drawn = figure.get_tightbbox().padded(0.06)
+    drawn = figure.get_tightbbox().padded(PAD)
     width = figure.get_figwidth()
     left, right = min(drawn.x0, 0.0), max(drawn.x1, width)
     if drawn.x0 < 0 or drawn.x1 < width:  # long labels: what is free on the right is not needed

@@ -1,7 +1,10 @@
 """The built page in a real Chromium: no message, no request, readable in both themes."""
 
+import io
+
 import pytest
 from conftest import ARTEFACTS
+from PIL import Image
 
 pytestmark = [
     pytest.mark.browser,
@@ -101,18 +104,70 @@ def test_a_table_is_downloaded_from_the_page_itself(opened, published):
     assert said == []
 
 
+def wide_tables(page):
+    """Return the boxes of the tables that hold more than they show, the last column's padding apart."""
+    boxes = page.query_selector_all("div.table .scroll")
+    return [box for box in boxes if box.evaluate("b => b.scrollWidth > b.clientWidth + 16")]
+
+
+@pytest.mark.parametrize("name", ["demo", "milestones"])
+def test_a_wide_table_keeps_its_row_headings_and_shades_the_edge_with_more(opened, width):
+    page, _ = opened
+    tables = wide_tables(page)
+    assert tables
+    for box in tables[:4]:
+        place = box.bounding_box()
+        ground, edge = ground_and_edge(page, box)
+        assert edge != ground  # more lies to the right
+        box.evaluate("b => b.scrollLeft = b.scrollWidth")
+        ground, edge = ground_and_edge(page, box)
+        assert edge == ground
+        heading = box.query_selector("tbody th")
+        assert heading.bounding_box()["x"] == pytest.approx(place["x"], abs=1)
+        assert heading.bounding_box()["width"] < 0.6 * place["width"]
+        assert heading.evaluate("h => getComputedStyle(h).backgroundColor") == page.evaluate(
+            "getComputedStyle(document.body).backgroundColor"
+        )
+
+
+def ground_and_edge(page, box):
+    """Return the colour of the page, and of the last pixel of a table's box in the line of its caption."""
+    caption = box.query_selector("caption")
+    caption.evaluate("c => c.scrollIntoView({block: 'center', inline: 'nearest'})")
+    caption, place = caption.bounding_box(), box.bounding_box()
+    clip = {"x": place["x"] + place["width"] - 2, "y": caption["y"] + 1, "width": 40, "height": 2}
+    clip["width"] = min(clip["width"], page.viewport_size["width"] - clip["x"])
+    pixels = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
+    return pixels.getpixel((pixels.width - 1, 0)), pixels.getpixel((0, 0))
+
+
+@pytest.mark.parametrize("name", ["demo"])
+@pytest.mark.parametrize("width", [1440, 1920])
+def test_a_wide_table_uses_the_window_beside_the_text(opened, width):
+    page, _ = opened
+    column = page.query_selector("section.summary").bounding_box()
+    boxes = [box.bounding_box() for box in page.query_selector_all("div.table .scroll")]
+    assert {box["x"] for box in boxes} == {column["x"]}
+    right = max(box["x"] + box["width"] for box in boxes)
+    assert column["x"] + column["width"] + 100 < right < width
+    assert min(box["width"] for box in boxes) == pytest.approx(column["width"], abs=1)
+
+
 def test_figures_are_seen(opened, name):
     page, _ = opened
     boxes = page.eval_on_selector_all(
         "figure svg.plot",
         "all => all.map(s => { const box = s.getBoundingClientRect();"
-        " return [box.width, box.height, s.querySelectorAll('text').length]; })",
+        " return [box.width, box.height, s.querySelectorAll('text').length,"
+        " Math.min(...[...s.querySelectorAll('text')].map(t =>"
+        " parseFloat(getComputedStyle(t).fontSize) * box.width / s.viewBox.baseVal.width))]; })",
     )
     assert len(boxes) >= LEAST[name][1]
-    for box_width, height, texts in boxes:
-        assert box_width >= 500  # on a phone, in a box that scrolls
+    for box_width, height, texts, letters in boxes:
+        assert box_width >= 345  # what a phone of 390 has beside its margins
         assert height > 80
         assert texts > 5
+        assert letters >= 8.9
 
 
 CONTRAST = """

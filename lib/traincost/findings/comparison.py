@@ -298,11 +298,16 @@ def caption_changes(changes):
 
 
 def caption_parts(parts, unit):
-    """The part that changed most."""
-    moved = comparisons.largest(parts)
+    """The part that changed most, and how many are drawn as one; of `comparisons.drawn_parts`."""
+    n = parts.attrs["n_others"]
+    moved = comparisons.largest(parts.iloc[: len(parts) - (n > 0)])
     if not len(moved):
         return say("Parts of the change of mean runtime: none changed.")
-    return join([say("Parts of the change of mean runtime, which sum to it."), _largest(moved.iloc[0], unit)])
+    said = [say("Parts of the change of mean runtime, which sum to it."), _largest(moved.iloc[0], unit)]
+    if n:
+        together = number_of("parts.n_others", n)
+        said.append(say("The {n} with the smallest changes are drawn as one.", n=together))
+    return join(said)
 
 
 def _seconds(name, value, unit):
