@@ -54,8 +54,9 @@ def signed(value):
 
 
 def mean_count(value):
-    """Print a mean of counts: one that is whole without decimals."""
-    return count(value) if float(value).is_integer() else significant(value)
+    """Print a mean of counts: one that is whole, to rounding, without decimals."""
+    whole = np.round(value)
+    return count(whole) if np.isclose(value, whole, rtol=1e-9, atol=0) else significant(value)
 
 
 def parts(frame, n_runs):

@@ -461,7 +461,7 @@ def score_against_cost(points, cost_label, score_label):
     axes.grid(axis="both")
     return figure, [
         (svg.THEME[SERIES[1]], "no other run is both cheaper and better"),
-        (svg.THEME[REST], "another run is"),
+        (svg.THEME[REST], "another run is cheaper and better"),
     ]
 
 

@@ -259,14 +259,14 @@ def interactions(frame, n_runs):
         "interactions",
         say("Tests of whether the factors' effects add up."),
         (
-            Heading("scale", "response", _SCALES.get),
+            Heading("response", "response"),
             Heading("test", "test"),
             Heading("statistic", "F", two),
             Heading("df", "df", count),
             Heading("df_residual", "residual df", count),
             Heading("p", "p", probability),
         ),
-        frame,
+        frame.assign(response=frame["scale"].map(_SCALES)),
         n_runs,
         holds=("interaction",),
     )

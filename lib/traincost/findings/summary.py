@@ -2,6 +2,7 @@
 
 from traincost import verdicts
 from traincost.findings.numbers import N_NAMED, key, names, number_of, plural, share, share_within
+from traincost.findings.turned import saving
 from traincost.prose import Name, Number, say
 from traincost.sections import OTHER, UNATTRIBUTED
 
@@ -93,8 +94,10 @@ def _turned(measured):
         return ""
     row = measured.iloc[0]
     return say(
-        "; turned, it saved {m} over {n} {c} that were run again",
-        m=share_within(key("turned", row["knob"], "measured"), row["measured"], row["low"], row["high"]),
+        "; turned, it saved {m} ({low} to {high}) over {n} {c} that were run again",
+        m=saving(row, "measured"),
+        low=saving(row, "low"),
+        high=saving(row, "high"),
         n=number_of(key("turned", row["knob"], "n_configurations"), row["n_configurations"]),
         c=plural(row["n_configurations"], "configuration"),
     )

@@ -41,11 +41,7 @@ def _measured(row):
         bound = share(key(*base, "bound"), row.bound)
         value = share(key(*base, "measured"), row.measured)
         return say("{k}: bound {b}, measured {m}; too few runs to tell more.", k=knob, b=bound, m=value)
-    decimals = max(1, decimals_within(100 * row.low, 100 * row.high))
-    bound, value, low, high = (
-        Number(key(*base, name), float(getattr(row, name)), percent(getattr(row, name), decimals))
-        for name in ("bound", "measured", "low", "high")
-    )
+    bound, value, low, high = (saving(row, name) for name in ("bound", "measured", "low", "high"))
     return say(
         "{k}: predicted over these {n} {c}, at most {b}; saved {m} ({low} to {high}), {outcome}.",
         k=knob,
@@ -57,6 +53,13 @@ def _measured(row):
         high=high,
         outcome=_outcome(row),
     )
+
+
+def saving(row, name):
+    """Return a figure of a turned knob, all of them with as many decimals: they are compared."""
+    decimals = max(1, decimals_within(100 * row.low, 100 * row.high))
+    value = float(getattr(row, name))
+    return Number(key("turned", row.knob, name), value, percent(value, decimals))
 
 
 def _turned_by(row):
