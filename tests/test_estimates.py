@@ -224,7 +224,7 @@ def test_what_a_sheet_leaves_out_is_listed_with_its_reason(tmp_path):
     ]
     publish.estimate(path, tmp_path / "out")
     page = (tmp_path / "out/estimation.html").read_text(encoding="utf-8")
-    assert "&lt;b&gt;x&lt;/b&gt;" in page
+    assert "&lt;b&gt;x&lt;/b&gt;" in page.replace("<wbr>", "")
     assert "<b>x</b>" not in page
     assert not len(read_systems(sheet(tmp_path / "t.yaml", ("a", LANGUAGE), left_out="none")).left_out)
 

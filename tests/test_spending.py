@@ -60,6 +60,23 @@ def test_a_split_of_scores_carries_no_cost_column(collection):
     assert not len(cost.cost_table(collection, split="nope"))
 
 
+@pytest.mark.parametrize("name", ["n", "mean", "column", "n_runs", "run_id", "process", "score.n", "cost_x"])
+def test_settings_and_scores_may_be_called_like_columns_of_the_tables(tmp_path, name):
+    rows = []
+    for i in range(4):
+        level = "xy"[i % 2]
+        config = {"score": {"n": level}} if name == "score.n" else {name: level}
+        rows.append((config, 9.0 + i, {"x": i}, {name: 2, "n": i}, "completed"))
+    found = runs_of(tmp_path, rows)
+    members = spending.cost_members(found, [name])
+    assert members == {("x",): ("r0", "r2"), ("y",): ("r1", "r3")}
+    for split, shown in (("cost", "x"), ("scores", "n")):
+        table = tables.cost(cost.cost_table(found, split, [name]), members, split)
+        (column,) = (h.name for h in table.headings if h.text == shown and h.name.startswith(("cost_x", "n")))
+        assert list(table.frame[column].str.partition(" ")[0].astype(float)) == [1.0, 2.0]
+        assert table.frame.columns.is_unique
+
+
 def test_a_table_shows_so_many_columns_and_says_of_how_many(tmp_path):
     n = tables.MAX_COLUMNS
     found = runs_of(tmp_path, [({"a": 1}, 1.0, {}, {f"s{i:02}": i for i in range(n + 2)}, "completed")])

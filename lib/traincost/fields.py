@@ -216,7 +216,7 @@ def bins(field, n_bins=4):
     if not present.all():
         codes[~present] = len(labels)
         labels.append(UNSET)
-    return codes, _unique(labels)
+    return codes, unique(labels)
 
 
 # -- from a column to a field --------------------------------------------------------------
@@ -256,19 +256,26 @@ def levels(series):
         labels.append(UNSET)
     if numeric and len(set(labels)) < len(labels):  # told apart by more digits than are shown
         labels = [repr(float(values[i])) for i in order] + labels[len(order) :]
-    return rank[codes], _unique(labels), series.to_numpy(dtype=float) if numeric else None
+    return rank[codes], unique(labels), series.to_numpy(dtype=float) if numeric else None
 
 
-def _unique(labels):
-    """Return labels as a tuple, with a number behind one that stands for another level already.
+def unique(labels, taken=()):
+    """Return labels as a tuple, with a number behind one that stands for another already.
 
-    A level may be spelled like our word for a missing one.
+    A level may be spelled like our word for a missing one, a setting like a column of ours.
+
+    >>> unique(["a", "a", "a [2]", "n"], taken=["n"])
+    ('a', 'a [2]', 'a [2] [2]', 'n [2]')
     """
-    seen, unique = {}, []
+    used, found = set(taken), []
     for label in labels:
-        seen[label] = seen.get(label, 0) + 1
-        unique.append(label if seen[label] == 1 else f"{label} [{seen[label]}]")
-    return tuple(unique)
+        name, n = label, 1
+        while name in used:
+            n += 1
+            name = f"{label} [{n}]"
+        used.add(name)
+        found.append(name)
+    return tuple(found)
 
 
 def natural(text):

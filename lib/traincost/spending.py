@@ -11,6 +11,7 @@ from traincost import fields
 from traincost.columns import COST_ORDER, SCORE_PREFIX
 from traincost.errors import ParameterError
 
+_COLUMNS = ("column", "mean", "std", "min", "max", "n", "n_runs", "shared_process")
 # What a run is called and repeats: no part of its configuration.
 _NOT_SETTINGS = (f"{fields.PREFIX}name", f"{fields.PREFIX}seed")
 MANY_UNFINISHED = 0.2  # of a level's runs: its means are of the short ones
@@ -35,7 +36,8 @@ def cost_table(collection, split="cost", by=None, latest=True):
     Returns
     -------
     DataFrame
-        Long: the row's key columns (`by`; or ``task`` and ``report``; or ``runs``), then
+        Long: the row's key columns (`by`, with "(setting)" behind a name that is taken; or ``task``
+        and ``report``; or ``runs``), then
         ``column``, ``mean``, ``std`` (sample, ddof 1; NaN for one run), ``min``, ``max``,
         ``n`` (runs that have the column), ``n_runs`` (completed runs in the row),
         ``shared_process`` (some of them were trained by one process). Empty where no run has
@@ -58,7 +60,7 @@ def cost_table(collection, split="cost", by=None, latest=True):
         shared = grouped["process"].agg(lambda process: process[process.ne("")].duplicated().any())
         part["shared_process"] = shared.astype(bool)
         parts.append(part[part["n"] > 0].reset_index())
-    names = [*keys, "column", "mean", "std", "min", "max", "n", "n_runs", "shared_process"]
+    names = [*keys, *_COLUMNS]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=names)
 
 
@@ -90,13 +92,19 @@ def _row_keys(runs, by, latest):
     if "process" not in runs:
         runs = runs.assign(process="")
     if by is not None:
-        levels = {name: _levels(runs, name) for name in by}
-        return list(levels), runs.assign(**levels)
+        keys = fields.unique(map(_key, by))
+        return list(keys), runs.assign(**{k: _levels(runs, name) for k, name in zip(keys, by, strict=True)})
     if "task" not in runs or not runs["task"].ne("").any():
         return ["runs"], runs.assign(runs=fields.ALL_RUNS)
     if latest:
         runs = runs[_is_latest(runs)]
     return ["task", "report", "path"], runs
+
+
+def _key(name):
+    """Return what a setting's column is called beside those that the table needs."""
+    is_taken = name in (*_COLUMNS, "run_id", "process") or name.startswith(("cost_", SCORE_PREFIX))
+    return f"{name} (setting)" if is_taken else name
 
 
 def _is_latest(runs):

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from traincost.columns import column, count, percent, probability, significant
-from traincost.fields import ALL_RUNS, PREFIX, members
+from traincost.fields import ALL_RUNS, PREFIX, members, unique
 from traincost.prose import Name, Number, Sentence, key, say
 from traincost.sections import UNATTRIBUTED
 from traincost.speedups import HIGH_LEVERAGE, NOT_WORTH
@@ -417,6 +417,7 @@ def cost(frame, members=None, name="cost"):
     keys = list(frame.columns[: list(frame.columns).index("column")])
     found = list(dict.fromkeys(frame["column"]))
     names = found[:MAX_COLUMNS]
+    columns = unique(names, taken=[*keys, "n_runs"])  # a score may be called like a setting
     rows = list(dict.fromkeys(frame[keys].itertuples(index=False, name=None)))
     printed = {
         (*row[: len(keys)], row.column): mean_and_deviation(row)
@@ -428,7 +429,7 @@ def cost(frame, members=None, name="cost"):
             (*row, n, *(printed.get((*row, name), "–") for name in names))
             for row, n in zip(rows, n_runs, strict=True)
         ],
-        columns=[*keys, "n_runs", *names],
+        columns=[*keys, "n_runs", *columns],
     )
     of = say(
         " Columns beyond the first {n} of {all} are not shown.",
@@ -446,7 +447,10 @@ def cost(frame, members=None, name="cost"):
         (
             *(Heading(key, key) for key in keys if key != "path"),
             Heading("n_runs", "runs", count),
-            *(Heading(n, n.removeprefix("cost_"), as_printed, column(n).meaning) for n in names),
+            *(
+                Heading(in_frame, n.removeprefix("cost_"), as_printed, column(n).meaning)
+                for in_frame, n in zip(columns, names, strict=True)
+            ),
         ),
         wide,
         sum(n_runs),
