@@ -108,7 +108,9 @@ def published(tmp_path_factory):
         "compare": lambda to: publish.compare(
             ROOT / "notebooks/runs/demo-sweep-control", ROOT / "notebooks/runs/demo-sweep-once", to
         ),
-        "benchmark": lambda to: publish.benchmark(DATA / "benchmark/results.json", to),
+        "benchmark": lambda to: publish.benchmark(
+            ROOT / "reports/benchmark/results.json", to, parameters(ROOT / "params/benchmark.yaml")
+        ),
         "demo-card": lambda to: publish.estimate(ROOT / "notebooks/runs/demo-sweep", to),
         "milestones": lambda to: publish.estimate(
             ROOT / "params/milestones.yaml", to, parameters(ROOT / "params/milestones-card.yaml")

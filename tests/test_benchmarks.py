@@ -5,14 +5,14 @@ import math
 import re
 
 import pytest
-from conftest import DATA
+from conftest import ROOT
 
 from traincost import benchmark_tables, publish
 from traincost.benchmarks import judged, missed, read_benchmarks
 from traincost.errors import NothingToReport
 from traincost.findings import benchmarks as findings
 
-RESULTS = DATA / "benchmark" / "results.json"
+RESULTS = ROOT / "reports/benchmark/results.json"
 
 
 def entry(**changes):
@@ -60,6 +60,11 @@ def test_what_was_not_measured_or_asked_is_not_judged(tmp_path):
     found = read_benchmarks(written(tmp_path, [entry(), absent, free, noise]))
     assert list(judged(found.frame)["work"]) == ["sort", "memory"]
     assert math.isnan(found.frame["of_target"].iloc[3])
+    assert list(benchmark_tables.measured(found.frame).frame["target_text"])[1:] == [
+        "at least 3.00 ×",
+        "–",
+        "at most 2.00 KiB",
+    ]
     assert findings.works(found.frame)[0].plain() == (
         "sort takes 2.00 s. That is 1.50 × faster than sorted and 1.50 × faster than free."
     )

@@ -9,6 +9,7 @@ from conftest import ROOT
 COMMITTED = {
     "demo": ROOT / "reports/demo-sweep/profiling.json",
     "compare": ROOT / "reports/demo-sweep-once/compare.json",
+    "benchmark": ROOT / "reports/benchmark/benchmark.json",
     "demo-card": ROOT / "reports/demo-sweep/estimation.json",
     "milestones": ROOT / "reports/milestones/estimation.json",
 }

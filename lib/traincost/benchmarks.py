@@ -107,9 +107,8 @@ def _fits(value, kind):
 
 
 def _frame(entries):
-    frame = pd.DataFrame([{name: entry.get(name) for name in COLUMNS} for entry in entries])
-    numbers = [name for name, kind in COLUMNS.items() if kind is float]
-    frame = frame.astype(dict.fromkeys(numbers, float)).astype({"met": object, "bound": object})
+    frame = pd.DataFrame([{name: entry.get(name) for name in COLUMNS} for entry in entries], dtype=object)
+    frame = frame.astype({name: kind for name, kind in COLUMNS.items() if kind is float})
     ratio = frame["value"] / frame["target"]
     ratio = ratio.where(ratio > 0)
     return frame.assign(of_target=ratio.where(frame["bound"] != "at least", 1 / ratio))
