@@ -50,6 +50,26 @@ def scaled(collection, factor):
     )
 
 
+def test_what_a_score_may_have_changed_is_said_of_those_that_vary():
+    made, rng = drawn(np.random.default_rng(0)), np.random.default_rng(1)
+    n = len(made.runs)
+    sides = [
+        type(made)(
+            "scored",
+            made.runs.assign(**{"score.f1": rng.normal(0.5, 0.01, n), "score.floor": 0.0}),
+            *(made.sections, made.excluded, made.notes, {}, made.parts),
+        )
+        for _ in range(2)
+    ]
+    *_, columns = compared(*sides)
+    text = findings.scores_changed(columns)[0].plain()
+    assert text.startswith("No score changed that can be told from chance; the intervals allow for a change")
+    row = columns.set_index("column").loc["score.f1"]
+    low, high = (float(x.replace("−", "-")) for x in text.rstrip(".").rpartition(" by ")[2].split(" to "))
+    assert (low, high) == pytest.approx((row["low"], row["high"]), abs=5e-4)
+    assert "floor" not in text  # it was the same in every run
+
+
 def test_a_collection_against_itself_did_not_change():
     made = drawn(np.random.default_rng(0))
     changes, decomposition, _ = compared(made, made)

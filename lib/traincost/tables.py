@@ -415,9 +415,9 @@ def cost(frame, members=None, name="cost"):
     `members`, of `spending.cost_members`, are the runs of each row; `name` is that of the split.
     """
     keys = list(frame.columns[: list(frame.columns).index("column")])
-    found = list(dict.fromkeys(frame["column"]))
-    names = found[:MAX_COLUMNS]
+    names = list(dict.fromkeys(frame["column"]))
     columns = unique(names, taken=[*keys, "n_runs"])  # a score may be called like a setting
+    n_shown = min(len(names), MAX_COLUMNS)
     rows = list(dict.fromkeys(frame[keys].itertuples(index=False, name=None)))
     printed = {
         (*row[: len(keys)], row.column): mean_and_deviation(row)
@@ -433,8 +433,8 @@ def cost(frame, members=None, name="cost"):
     )
     of = say(
         " Columns beyond the first {n} of {all} are not shown.",
-        n=Number(f"{name}.n_shown", len(names), count(len(names))),
-        all=Number(f"{name}.n_columns", len(found), count(len(found))),
+        n=Number(f"{name}.n_shown", n_shown, count(n_shown)),
+        all=Number(f"{name}.n_columns", len(names), count(len(names))),
     )
     return Table(
         name,
@@ -442,14 +442,14 @@ def cost(frame, members=None, name="cost"):
             "{what}: mean over the runs of a row and, of two or more that can be compared, their sample "
             "deviation.{of}",
             what={"cost": "Cost columns", "scores": "Scores"}[name],
-            of=of if len(found) > len(names) else "",
+            of=of if n_shown < len(names) else "",
         ),
         (
             *(Heading(key, key) for key in keys if key != "path"),
             Heading("n_runs", "runs", count),
             *(
                 Heading(in_frame, n.removeprefix("cost_"), as_printed, column(n).meaning)
-                for in_frame, n in zip(columns, names, strict=True)
+                for in_frame, n in zip(columns[:n_shown], names[:n_shown], strict=True)
             ),
         ),
         wide,

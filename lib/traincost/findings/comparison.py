@@ -259,7 +259,8 @@ def scores_changed(columns):
 def _within(rows):
     """Say how much a score may have changed all the same: its interval."""
     listed = []
-    for row in rows[rows["low"].notna()].head(N_NAMED).itertuples():
+    varying = rows[rows["low"].notna() & rows["verdict"].ne(comparisons.SAME)]
+    for row in varying.head(N_NAMED).itertuples():
         decimals = decimals_within(row.low, row.high, MAX_DECIMALS)
         ends = [
             Number(key("column", row.column, end), float(value), f"{value:+.{decimals}f}".replace("-", "−"))
