@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from traincost import publish
-from traincost.collection import Collection, read_collection
+from traincost.pages import publish
+from traincost.reading.collection import Collection, read_collection
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data"

@@ -7,10 +7,11 @@ import re
 import pytest
 from conftest import ROOT
 
-from traincost import benchmark_tables, publish
+from traincost import benchmark_tables
 from traincost.benchmarks import judged, missed, read_benchmarks
 from traincost.errors import NothingToReport
-from traincost.findings import benchmarks as findings
+from traincost.pages import publish
+from traincost.results.findings import benchmarks as findings
 
 RESULTS = ROOT / "reports/benchmark/results.json"
 

@@ -22,7 +22,7 @@ def torch():
 
 
 def test_parameters_count_shared_weights_once(torch):
-    from traincost.cost import parameters
+    from traincost.measure.meter import parameters
 
     first, second = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
     second.weight = first.weight
@@ -34,7 +34,7 @@ def test_parameters_count_shared_weights_once(torch):
 
 
 def test_lazy_parameters_are_refused_by_name(torch):
-    from traincost.cost import parameters
+    from traincost.measure.meter import parameters
 
     with pytest.raises(ValueError, match=r"parameter '0\.weight' is lazy"):
         parameters(torch.nn.Sequential(torch.nn.LazyLinear(3)))
@@ -61,7 +61,7 @@ def test_cuda_stays_untouched_without_a_device(torch):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_lightning_test_pass(torch, tmp_path):
     lightning = pytest.importorskip("lightning")
-    from traincost.cost import InferenceTimer, Meter
+    from traincost.measure.meter import InferenceTimer, Meter
 
     class Module(lightning.LightningModule):
         def __init__(self):
@@ -144,7 +144,7 @@ def test_every_task_gives_pairs_of_known_characters(torch):
 
 
 def test_counting_the_flop_of_a_model(torch):
-    from traincost.compute import count_forward_flop
+    from traincost.estimation.compute import count_forward_flop
 
     model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
     total, uncounted = count_forward_flop(model, torch.ones(3, 8))
@@ -153,15 +153,15 @@ def test_counting_the_flop_of_a_model(torch):
 
 
 def test_a_model_of_which_nothing_is_counted_is_refused(torch):
-    from traincost.compute import count_forward_flop
+    from traincost.estimation.compute import count_forward_flop
 
     with pytest.raises(ValueError, match=r"found no operation it can count.*embedding"):
         count_forward_flop(torch.nn.Embedding(5, 3), torch.tensor([1, 2]))
 
 
 def test_the_demo_models_own_count_agrees_with_torchs_on_what_that_counts(torch):
-    from traincost.compute import count_forward_flop
     from traincost.demo.vae import SequenceVAE
+    from traincost.estimation.compute import count_forward_flop
 
     model = SequenceVAE(hidden=24, latent=4)
     question, answer = torch.ones(1, 7, dtype=torch.long), torch.ones(1, 9, dtype=torch.long)
@@ -183,7 +183,7 @@ def test_the_demo_models_own_count_agrees_with_torchs_on_what_that_counts(torch)
 
 
 def test_the_sweep_notebook_runs_under_papermill(torch, tmp_path):
-    from traincost import publish
+    from traincost.pages import publish
 
     notebook = nbformat.read(ROOT / "notebooks" / "sweep.ipynb", as_version=4)
     parameters = {
@@ -203,7 +203,7 @@ def test_the_sweep_notebook_runs_under_papermill(torch, tmp_path):
 def test_cuda_counters_of_a_real_device(torch):
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device; the path is tested against torch's own API in test_cost.py")
-    from traincost.cost import Meter
+    from traincost.measure.meter import Meter
 
     torch.ones(200 * 2**20 // 4, device="cuda").sum().item()
     with Meter() as meter:

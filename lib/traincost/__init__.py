@@ -1,20 +1,27 @@
 """What a collection of training runs cost, what it depends on, and where the time went.
 
-The two names below are loaded on first use, so that recording a run costs a training
-script neither pandas nor a noticeable import.
+The names below are loaded on first use, so that recording a run costs a training script neither
+pandas nor a noticeable import.
 """
 
+import importlib
+
 __version__ = "0.1.0"
-__all__ = ["Recorder", "read_collection"]
+
+_HOMES = {
+    "Recorder": "measure.recorder",
+    "Meter": "measure.meter",
+    "InferenceTimer": "measure.meter",
+    "read_collection": "reading.collection",
+}
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name):
-    if name == "Recorder":
-        from traincost.record import Recorder
-
-        return Recorder
-    if name == "read_collection":
-        from traincost.collection import read_collection
-
-        return read_collection
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"traincost.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'traincost' has no attribute {name!r}")
+
+
+def __dir__():
+    return __all__

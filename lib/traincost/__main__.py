@@ -132,7 +132,7 @@ def _index(options):
 
     from tqdm import tqdm
 
-    from traincost import index
+    from traincost.reading import index
 
     progress = partial(tqdm, desc="reading", leave=False, disable=not sys.stderr.isatty())
     counts = index.refresh(options.source, options.output, options.format, progress, **_engine(options))
@@ -148,7 +148,7 @@ def _page(options):
     """
     if not options.profile:
         return _publish(options, "profiling", ("runs_dir",), "page")
-    from traincost import builds
+    from traincost.pages import builds
 
     def build(watch):
         with watch.section("parameters"):
@@ -196,8 +196,8 @@ def _parameters(options, kind, arguments):
     """Return the parameters of the notebook that were given, in a file and one by one."""
     nbformat = _import_nbformat()
 
-    from traincost import publish
-    from traincost.exporter import declared_types
+    from traincost.pages import publish
+    from traincost.pages.exporter import declared_types
 
     types = declared_types(nbformat.read(publish.notebook_path(kind), as_version=4))
     parameters = publish.read_parameters(options.parameters) if options.parameters else {}
@@ -209,7 +209,7 @@ def _parameters(options, kind, arguments):
 
 
 def _built(options, function, parameters, **more):
-    from traincost import publish
+    from traincost.pages import publish
 
     build = getattr(publish, function)
     return build(*options.sources, options.output, parameters, progress=sys.stderr.isatty(), **more)
@@ -220,12 +220,12 @@ def _check(options):
 
     Exit status: 0 within the limit; 3 slower beyond it, by more than chance; 4 too few runs to tell.
     """
-    from traincost import checks, pairing
-    from traincost.collection import read_collection
-    from traincost.publish import read_parameters
-    from traincost.settings import Comparison, refuse_unknown
+    from traincost.analysis import gate, pairs
+    from traincost.pages.publish import read_parameters
+    from traincost.pages.settings import Comparison, refuse_unknown
+    from traincost.reading.collection import read_collection
 
-    max_slowdown = checks.limit(options.max_slowdown)
+    max_slowdown = gate.limit(options.max_slowdown)
     parameters = read_parameters(options.parameters) if options.parameters else {}
     for name in parameters:
         refuse_unknown(name, list(Comparison.__dataclass_fields__))
@@ -233,31 +233,31 @@ def _check(options):
     before, after = (
         read_collection(path, settings.format, path_pattern=settings.path_pattern) for path in options.sources
     )
-    paired = pairing.pair(before, after, settings.pair_by, settings.replicates, settings.renamed)
-    found = checks.check(before, after, paired, max_slowdown)
+    paired = pairs.pair(before, after, settings.pair_by, settings.replicates, settings.renamed)
+    found = gate.check(before, after, paired, max_slowdown)
     for path, write in (
-        (options.json, checks.as_json),
-        (options.junit, checks.as_junit),
-        (options.markdown, checks.as_markdown),
+        (options.json, gate.as_json),
+        (options.junit, gate.as_junit),
+        (options.markdown, gate.as_markdown),
     ):
         if path:
             _write(path, write(found))
-    print(_printable(checks.line(found)))
+    print(_printable(gate.line(found)))
     return found.status
 
 
 def _plan(options):
     """Say what a proposed sweep would take, from the runs under RUNS_DIR."""
-    from traincost import plans
-    from traincost.collection import read_collection
-    from traincost.publish import read_parameters
+    from traincost.analysis import plan
+    from traincost.pages.publish import read_parameters
+    from traincost.reading.collection import read_collection
 
-    proposal = plans.checked(read_parameters(options.proposal) if options.proposal else {})
+    proposal = plan.checked(read_parameters(options.proposal) if options.proposal else {})
     runs = read_collection(options.source)
-    found = plans.plan(runs, proposal)
+    found = plan.plan(runs, proposal)
     if options.json:
-        _write(options.json, plans.as_json(found, proposal))
-    print("\n".join(map(_printable, plans.lines(found, proposal, runs))))
+        _write(options.json, plan.as_json(found, proposal))
+    print("\n".join(map(_printable, plan.lines(found, proposal, runs))))
     return 0
 
 
@@ -268,7 +268,7 @@ def _write(path, text):
 
 def _formats(options):
     """Say which runs are recognised under RUNS_DIR, what their fields became, and what is left out."""
-    from traincost import inventory
+    from traincost.reading import inventory
 
     for line in inventory.lines(options.runs_dir, options.format, path_pattern=options.path_pattern):
         print(_printable(line))
@@ -277,8 +277,8 @@ def _formats(options):
 
 def _audit(options):
     """Print the contradictions among what the systems in FILE report, the largest ratio first."""
-    from traincost import estimates
-    from traincost.systems import read_systems
+    from traincost.estimation import estimates
+    from traincost.estimation.systems import read_systems
 
     reported = read_systems(options.file)
     found = estimates.contradictions(estimates.estimate_systems(reported.frame), reported.frame)
@@ -296,7 +296,7 @@ def _audit(options):
 
 def _site(options):
     """Write index.html for the reports in the folders of REPORTS."""
-    from traincost import site
+    from traincost.pages import site
 
     print(site.build(options.folder))
     return 0

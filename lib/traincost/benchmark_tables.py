@@ -3,8 +3,8 @@
 import pandas as pd
 
 from traincost.columns import significant, time_unit
-from traincost.prose import say
-from traincost.tables import Heading, Table
+from traincost.results.prose import say
+from traincost.results.tables import Heading, Table
 
 
 def quantity(value, unit):

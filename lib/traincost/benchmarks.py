@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from traincost.errors import NothingToReport
-from traincost.formats.files import Unreadable, parse_json, read_bytes
+from traincost.reading.formats.files import Unreadable, parse_json, read_bytes
 
 FORMAT = "traincost/benchmark/1"
 COLUMNS = {

@@ -142,6 +142,7 @@ COLUMNS = {
         *_COST,
     )
 }
+PREFIX = "config."  # of a setting's column among the runs: its dotted path follows
 SCORE_PREFIX = "score."  # of a score's column among the runs
 COST_ORDER = tuple(column.name for column in _COST)
 

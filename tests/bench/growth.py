@@ -15,18 +15,19 @@ from pathlib import Path
 
 import numpy as np
 
-from traincost import effects, read_collection, sections, speedups
+from traincost import read_collection
+from traincost.analysis import effects, fields, knobs, sections
 
 
 def main(runs_dir):
     """Measure, and print."""
     started = time.perf_counter()
     runs = read_collection(runs_dir)
-    (by,) = (field for field in runs.fields() if field.name == "task")
+    (by,) = (field for field in fields.describe(runs.runs) if field.name == "task")
     effects.effect_sizes(runs)
     sections.shares(runs)
     sections.composition(runs, by)
-    speedups.bounds(runs, codes=by.codes)
+    knobs.bounds(runs, codes=by.codes)
     seconds = time.perf_counter() - started
     peak_kib = int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text()).group(1))
     frames_kib = sum(map(held, (runs.runs, runs.sections, runs.excluded))) / 1024

@@ -43,14 +43,14 @@ READ = "from traincost import read_collection; c = read_collection(folder)"
 STEPS = (
     (
         "index",
-        "from traincost import index; index.refresh(runs, folder)",
+        "from traincost.reading.batch import index; index.refresh(runs, folder)",
     ),
-    ("refresh, nothing new", "from traincost import index; index.refresh(runs, folder)"),
+    ("refresh, nothing new", "from traincost.reading.batch import index; index.refresh(runs, folder)"),
     ("read the index", READ),
-    ("effects", f"{READ}; from traincost import effects; effects.main_effects(c)"),
-    ("shares", f"{READ}; from traincost import sections; sections.shares(c)"),
-    ("knobs", f"{READ}; from traincost import speedups; speedups.bounds(c)"),
-    ("page", "from traincost import publish; publish.page(folder, out)"),
+    ("effects", f"{READ}; from traincost.analysis import effects; effects.main_effects(c)"),
+    ("shares", f"{READ}; from traincost.analysis import sections; sections.shares(c)"),
+    ("knobs", f"{READ}; from traincost.analysis import knobs as speedups; speedups.bounds(c)"),
+    ("page", "from traincost.pages import publish; publish.page(folder, out)"),
 )
 # Of the process, or of a notebook's kernel that it started.
 PEAK = (

@@ -13,7 +13,7 @@ import numpy as np
 import orjson
 import pandas as pd
 
-from traincost.collection import Collection
+from traincost.reading.collection import Collection
 
 TASKS = ["addition", "conversion", "equations", "sorting", "summation", "encoding"]
 LOSSES = ["const_w0", "const_w1", "linear_w0", "linear_w1", "cosine_w0", "cosine_w1"]

@@ -22,15 +22,18 @@ import synthetic
 from conftest import ROOT
 from harness import installed
 
-from traincost import Recorder, effects, publish, read_collection, trends
-from traincost.listing import collector_paused
-from traincost.report import MIME
+from traincost import Recorder, read_collection
+from traincost.analysis import effects
+from traincost.estimation import trends
+from traincost.pages import publish
+from traincost.reading.listing import collector_paused
+from traincost.results.report import MIME
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 RESULTS = ROOT / "build/bench/results.json"
 # `traincost page`, of any notebook: papermill, then the exporter.
 BUILD = """
-import sys; from pathlib import Path; from traincost import publish; from traincost.__main__ import main
+import sys; from pathlib import Path; from traincost.pages import publish; from traincost.__main__ import main
 if sys.argv[1]: publish.notebook_path = lambda kind: Path(sys.argv[1])
 sys.exit(main(["page", sys.argv[2], "-o", sys.argv[3]]))
 """

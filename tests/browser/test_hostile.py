@@ -14,10 +14,11 @@ import pandas as pd
 import pytest
 from conftest import record, write_run
 
-from traincost import markup, publish, site
-from traincost.prose import say
-from traincost.render import _visible
-from traincost.tables import Heading, Table
+from traincost.pages import publish, site
+from traincost.results import markup
+from traincost.results.prose import say
+from traincost.results.render import _visible
+from traincost.results.tables import Heading, Table
 
 html5lib = pytest.importorskip("html5lib", reason="needs the browser extra")
 

@@ -13,7 +13,7 @@ import urllib.request
 import pytest
 from conftest import ARTEFACTS, CHROMIUM, FLAGS, ROOT, record, write_run
 
-from traincost import publish
+from traincost.pages import publish
 
 pytestmark = [
     pytest.mark.browser,

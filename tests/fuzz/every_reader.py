@@ -10,7 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from traincost.formats import READERS, table
+from traincost.reading.formats import READERS, table
 
 SCRIPT = Path(__file__).with_name("fuzz_reader.py")
 LAST = 4_000  # characters of what a fuzzer said

@@ -16,9 +16,9 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["traincost"]):
-    from traincost import listing
     from traincost.errors import ParameterError
-    from traincost.formats import READERS, files, table
+    from traincost.reading import listing
+    from traincost.reading.formats import READERS, files, table
 
 DATA = Path(__file__).parents[1] / "data"
 SLOW_S, MEMORY_MIB = 10, 1024

@@ -12,11 +12,11 @@ import torch
 from torch.nn.functional import pad
 from tqdm.auto import tqdm
 
-from traincost.compute import FORWARD_BACKWARD, flops_from_multiply_adds
-from traincost.cost import InferenceTimer, Meter
 from traincost.demo.tasks import END, PAD, TASKS, tokens
 from traincost.demo.vae import SequenceVAE
-from traincost.record import RECORD_NAME, Recorder
+from traincost.estimation.compute import FORWARD_BACKWARD, flops_from_multiply_adds
+from traincost.measure.meter import InferenceTimer, Meter
+from traincost.measure.recorder import RECORD_NAME, Recorder
 
 LOSS_SETTINGS = {
     "beta0_const_w0": {"beta": 0.0, "beta_schedule": "const", "token_weight": 0.0},

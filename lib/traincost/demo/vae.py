@@ -4,8 +4,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from traincost.compute import flops_from_multiply_adds
 from traincost.demo.tasks import END, N_TOKENS, PAD, START
+from traincost.estimation.compute import flops_from_multiply_adds
 
 
 class SequenceVAE(nn.Module):

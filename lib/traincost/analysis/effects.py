@@ -1,0 +1,406 @@
+"""What runtime depends on: effect sizes per factor, and a family-wise test of each.
+
+Two things are kept apart. What is *shown* is one-way eta squared of the response over runs,
+with its chance level: how large it is on average for a factor that has nothing to do with
+the response. What is *concluded* is a test: log response, the configuration as unit (its
+replicates are not independent evidence), two F-tests per factor (alone, and with the other
+factors held), and the family-wise p-value of Westfall and Young (1993, "Resampling-based
+multiple testing", single step, min-p) from permutations shared by all tests.
+
+Contract: a collection (its ``runs`` frame) in, a frame out; randomness is seeded.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import optimize, special, stats
+
+from traincost.analysis import fields as _fields
+from traincost.analysis.designs import NEGLIGIBLE, Units, beyond, design, f_tail, orthonormal, stack
+from traincost.analysis.verdicts import CLEARING, N_PERMUTATIONS, family_wise
+
+REPLICATE = "replicate: shown, not tested"
+
+
+def main_effects(
+    collection,
+    response="runtime_s",
+    factors=None,
+    replicates=("seed",),
+    n_permutations=N_PERMUTATIONS,
+    seed=0,
+):
+    """Effect of each factor on a response.
+
+    Parameters
+    ----------
+    collection : Collection
+        Only its ``runs`` frame is read.
+    response : str
+        A positive column of ``runs``.
+    factors : sequence of str, optional
+        Dotted paths of config fields; all that vary, if left out.
+    replicates : sequence of str
+        Fields that repeat a configuration.
+    n_permutations : int
+        Fewer are drawn for very many configurations; the column ``n_permutations`` says.
+    seed : int
+        Of the permutations.
+
+    Returns
+    -------
+    DataFrame
+        A row per factor (and per replicate field, untested), the largest effect first:
+
+        ``factor``, ``kind``, ``n_levels``, ``n_runs``, ``n_configurations``;
+        ``eta_squared`` = SS_factor / SS_total of the response over runs, SS_total the
+        corrected total (a numeric factor: of its cubic in rank); ``epsilon_squared`` and
+        ``omega_squared``, the same corrected for bias; ``chance``, its level for an unrelated
+        factor: (k-1)/(N-1), and with replicates (k-1)/(C-1) times the share of variance
+        between the C configurations;
+        ``log_epsilon_squared``, ``low``, ``high``: max(epsilon squared, 0) of the log response
+        over configurations and the 95 % interval of the population value, from the noncentral
+        F distribution (Steiger 2004, Psychol. Methods 9);
+        ``partial_eta_squared``, ``partial_chance``, ``partial_df``: in the additive model of
+        all factors that can be held together, type II, with df/(df + residual df);
+        ``p_alone``, ``p_held``: family-wise, NaN where the test cannot be made;
+        ``verdict``: one of the sentences of `verdicts`; ``clears``: it is one of an effect;
+        ``held``: with what the factor was held;
+        ``direction``: Spearman's rho with the response, numeric factors only;
+        ``fixed_by``, ``entangled_with``, ``names``: as in `fields.Field`.
+
+    Raises
+    ------
+    ValueError
+        `response` is not positive, or one of `factors` does not vary.
+    """
+    y = _response(collection.runs, response)
+    described = _fields.describe(collection.runs, replicates)
+    chosen = _chosen(described, factors)
+    units = Units.of(_fields.factors(described), y)
+    tested = units.at([field for field in chosen if field.is_factor])
+    verdicts = family_wise(tested, units.mean_log, n_permutations, seed)
+    table = _sizes(chosen, y, units).merge(verdicts, on="factor", how="left")
+    table["verdict"] = table["verdict"].fillna(REPLICATE)
+    table["held"] = [held if isinstance(held, tuple) else () for held in table["held"]]
+    table["n_permutations"] = table["n_permutations"].fillna(0).astype(int)
+    table["clears"] = table["verdict"].isin(CLEARING)
+    return table
+
+
+def effect_sizes(collection, response="runtime_s", factors=None, replicates=("seed",)):
+    """Effect of each factor on a response, untested: `main_effects` without p-values and verdicts."""
+    y = _response(collection.runs, response)
+    described = _fields.describe(collection.runs, replicates)
+    return _sizes(_chosen(described, factors), y, Units.of(_fields.factors(described), y))
+
+
+def interactions(collection, response="runtime_s", replicates=("seed",)):
+    """Test whether the factors' effects add up.
+
+    With replicates, the lack of fit of the additive model against the scatter within
+    configurations; without, Tukey's one-df test of non-additivity (1949, Biometrics 5).
+
+    Returns
+    -------
+    DataFrame
+        A row for the response (``scale`` "hours") and for its logarithm ("log"): ``scale``,
+        ``test``, ``statistic``, ``df``, ``df_residual``, ``p``. Empty where no test can be
+        made: with fewer than two factors, or one whose levels hardly repeat.
+    """
+    y = _response(collection.runs, response)
+    candidates = _fields.factors(_fields.describe(collection.runs, replicates))
+    columns = ["scale", "test", "statistic", "df", "df_residual", "p"]
+    units = Units.of(candidates, y)
+    if len(candidates) < 2 or any(_varies_singly(f, units) for f in candidates):
+        return pd.DataFrame(columns=columns)
+    rows = []
+    for scale, values in (("hours", y), ("log", np.log(y))):
+        result = _lack_of_fit(candidates, units, values) or _tukey(candidates, units, values)
+        if result:
+            rows.append({"scale": scale, **result})
+    return pd.DataFrame(rows, columns=columns)
+
+
+# -- what is shown -------------------------------------------------------------------------
+
+_SHOWN = (
+    "factor",
+    "kind",
+    "n_levels",
+    "n_runs",
+    "n_configurations",
+    "df",
+    "eta_squared",
+    "epsilon_squared",
+    "omega_squared",
+    "chance",
+    "log_epsilon_squared",
+    "low",
+    "high",
+    "direction",
+    "fixed_by",
+    "entangled_with",
+    "names",
+)
+_ETA = _SHOWN.index("eta_squared")
+
+
+def _sizes(chosen, y, units):
+    """Describe each chosen factor's effect, the largest first."""
+    held = _fields.held_fields([field for field in chosen if field.is_factor], len(y))
+    spread, log_spread = Spread.of(y), Spread.of(units.mean_log)
+    between = spread.between(units.of_run)
+    rows = [_shown(field, y, spread, between, log_spread, units) for field in chosen]
+    rows.sort(key=lambda row: -row[_ETA] if row[_ETA] == row[_ETA] else np.inf)
+    table = pd.DataFrame(rows, columns=_SHOWN)
+    partial = additive_model(units.at(held), units.mean).set_index("factor").reindex(table["factor"])
+    return table.assign(**{name: column.to_numpy() for name, column in partial.items()})
+
+
+def _shown(field, y, spread, between, log_spread, units):
+    """Describe one factor's effect."""
+    df, eta = spread.explained(field)
+    corrected = bias_corrected(eta, df, len(y))
+    log_epsilon = low = high = np.nan
+    if field.is_factor:
+        log_df, log_eta = log_spread.explained(field, units.first)
+        n = len(units.mean_log)
+        log_epsilon = max(0.0, bias_corrected(log_eta, log_df, n)[0])
+        low, high = eta_interval(log_eta, log_df, n - 1 - log_df)
+    return (
+        field.name,
+        field.kind,
+        field.n_levels,
+        len(y),
+        len(units.mean),
+        df,
+        eta,
+        *corrected,
+        chance_level(df, len(y), len(units.mean), between, field.kind == "replicate"),
+        log_epsilon,
+        low,
+        high,
+        stats.spearmanr(field.values, y, nan_policy="omit").statistic if field.kind == "numeric" else np.nan,
+        field.fixed_by,
+        field.entangled_with,
+        field.names,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """A response about its mean: what there is to explain.
+
+    Attributes
+    ----------
+    centred : ndarray of float
+    total : float
+        Its sum of squares; 0 where all there is is rounding error.
+    """
+
+    centred: np.ndarray
+    total: float
+
+    @classmethod
+    def of(cls, y):
+        """Centre the response `y`."""
+        mean = y.mean()
+        centred = y - mean
+        total = centred @ centred
+        # Of equal values, what the mean leaves over is rounding error.
+        return cls(centred, 0.0 if total <= NEGLIGIBLE * len(y) * mean**2 else total)
+
+    def explained(self, field, at=None):
+        """Return the degrees of freedom of a factor and the share of SS_total it explains."""
+        if field.kind == "numeric":
+            basis = orthonormal(design(field, at))
+            df, between = basis.shape[1], ((basis.T @ self.centred) ** 2).sum()
+        else:
+            codes = field.codes if at is None else field.codes[at]
+            n = np.bincount(codes)
+            sums = np.bincount(codes, self.centred)
+            df, between = int((n > 0).sum()) - 1, (sums[n > 0] ** 2 / n[n > 0]).sum()
+        return df, min(1.0, between / self.total) if self.total else np.nan
+
+    def between(self, groups):
+        """Return the share of it that lies between groups (numbers from 0, each with a member)."""
+        if not self.total:
+            return np.nan
+        return (np.bincount(groups, self.centred) ** 2 / np.bincount(groups)).sum() / self.total
+
+
+def bias_corrected(eta, df, n):
+    """Return epsilon squared (Kelley 1935) and omega squared (Hays 1963).
+
+    With MS_error = SS_error / (n-1-df): (SS - df MS_error) / SS_total, and the same over
+    SS_total + MS_error. NaN without residual degrees of freedom.
+    """
+    residual_df = n - 1 - df
+    if residual_df <= 0:
+        return np.nan, np.nan
+    mean_square = (1 - eta) / residual_df
+    return eta - df * mean_square, (eta - df * mean_square) / (1 + mean_square)
+
+
+def chance_level(df, n, n_units, between, replicate=False):
+    """Return what eta squared of an unrelated factor with `df`, of `n` runs, is on average.
+
+    Without replicates df/(N-1). With them, levels are dealt to the C configurations (`n_units`):
+    df/(C-1) times the share of the variance that lies `between` these. A replicate field is
+    dealt to runs within configurations, so to it the rest of the variance applies.
+    """
+    if n_units == n:
+        return df / (n - 1)
+    if replicate:
+        return np.minimum(1.0, df / (n - n_units) * (1 - between))
+    return df / (n_units - 1) * between if n_units > 1 else np.nan
+
+
+def eta_interval(eta, df, residual_df, level=0.95):
+    """Return the interval of the population eta squared, by inverting the noncentral F.
+
+    The noncentrality whose distribution puts the observed F at each tail (Steiger 2004),
+    over itself plus n.
+    """
+    if residual_df <= 0 or df <= 0 or not np.isfinite(eta):
+        return np.nan, np.nan
+    if eta >= 1 - NEGLIGIBLE:
+        return 1.0, 1.0
+    statistic = eta / df / ((1 - eta) / residual_df)
+    n = df + residual_df + 1
+
+    def noncentrality(tail):
+        def excess(nc):
+            return special.ncfdtr(df, residual_df, nc, statistic) - tail
+
+        if excess(0.0) <= 0:
+            return 0.0
+        upper = max(1.0, 2 * statistic * df)
+        while excess(upper) > 0:
+            upper *= 2
+        return optimize.brentq(excess, 0.0, upper, xtol=1e-9 * upper)
+
+    low, high = (noncentrality(tail) for tail in ((1 + level) / 2, (1 - level) / 2))
+    return low / (low + n), high / (high + n)
+
+
+def additive_model(designs, y):
+    """Type II sums of squares of the additive model, by comparing models by their rank.
+
+    Parameters
+    ----------
+    designs : list of (Field, ndarray)
+    y : ndarray
+        Mean response of each configuration.
+
+    Returns
+    -------
+    DataFrame
+        ``factor``; ``partial_df``, what the factor adds to the others' rank (0: jointly
+        determined by them); ``partial_sum_sq``; ``partial_eta_squared`` = SS/(SS + SS_residual);
+        ``partial_chance`` = df/(df + residual df); ``partial_p``, of the plain F-test;
+        ``residual_df``, ``residual_sum_sq`` of the whole model.
+    """
+    centred = y - y.mean()
+    whole = orthonormal(stack([x for _, x in designs], len(y)))
+    # In the coordinates of the whole model each smaller one is a matter of a few dozen rows.
+    fitted, parts = whole.T @ centred, [whole.T @ x for _, x in designs]
+    residual = max(0.0, (centred**2).sum() - (fitted**2).sum())
+    residual_df = len(y) - 1 - whole.shape[1]
+    rows = []
+    negligible = NEGLIGIBLE * max((centred**2).sum(), len(y) * y.mean() ** 2 if len(y) else 0.0)
+    for i, (field, _) in enumerate(designs):
+        others = stack([x for j, x in enumerate(parts) if j != i], len(fitted))
+        basis = beyond(orthonormal(others), parts[i])
+        df, sum_sq = basis.shape[1], ((basis.T @ fitted) ** 2).sum()
+        rows.append(
+            {
+                "factor": field.name,
+                "partial_df": df,
+                "partial_sum_sq": sum_sq,
+                "partial_eta_squared": (
+                    sum_sq / (sum_sq + residual)
+                    if df and residual_df and sum_sq + residual > negligible
+                    else np.nan
+                ),
+                "partial_chance": df / (df + residual_df) if residual_df else np.nan,
+                "partial_p": f_tail(sum_sq, residual, df, residual_df, (centred**2).sum()),
+                "residual_df": residual_df,
+                "residual_sum_sq": residual,
+            }
+        )
+    columns = ["factor", "partial_df", "partial_sum_sq", "partial_eta_squared", "partial_chance"]
+    return pd.DataFrame(rows, columns=[*columns, "partial_p", "residual_df", "residual_sum_sq"])
+
+
+# -- interactions --------------------------------------------------------------------------
+
+
+def _varies_singly(field, units):
+    """Say whether the levels of a factor hardly repeat, so that its own shape cannot be fitted.
+
+    What a trend leaves of a numeric factor's effect would be taken for an interaction.
+    """
+    return len(units.first) / field.n_levels < 2 or field.n_levels > _fields.MAX_MODEL_LEVELS
+
+
+def _lack_of_fit(factors, units, y):
+    n_runs, n_units = len(y), len(units.first)
+    whole = orthonormal(stack([design(f, as_levels=True) for f in factors], n_runs))
+    df, residual_df = n_units - 1 - whole.shape[1], n_runs - n_units
+    if df <= 0 or residual_df <= 0:
+        return None
+    centred = y - y.mean()
+    within = ((y - (np.bincount(units.of_run, y) / np.bincount(units.of_run))[units.of_run]) ** 2).sum()
+    lack = max(0.0, (centred**2).sum() - ((whole.T @ centred) ** 2).sum() - within)
+    return _f_result("lack of fit", lack, within, df, residual_df, (centred**2).sum())
+
+
+def _tukey(factors, units, y):
+    y = np.bincount(units.of_run, y) / np.bincount(units.of_run)
+    centred = y - y.mean()
+    whole = orthonormal(stack([design(f, units.first, as_levels=True) for f in factors], len(y)))
+    fitted = whole @ (whole.T @ centred)
+    basis = beyond(whole, (fitted**2 - (fitted**2).mean())[:, None])
+    residual_df = len(y) - 2 - whole.shape[1]
+    if not basis.shape[1] or residual_df <= 0:
+        return None
+    explained = ((basis.T @ centred) ** 2).sum()
+    residual = max(0.0, ((centred - fitted) ** 2).sum() - explained)
+    return _f_result("Tukey's one-df", explained, residual, 1, residual_df, (centred**2).sum())
+
+
+def _f_result(test, explained, residual, df, residual_df, total):
+    statistic = (explained / df) / (residual / residual_df) if residual > 0 else np.inf
+    p = float(f_tail(explained, residual, df, residual_df, total))
+    return {"test": test, "statistic": statistic, "df": df, "df_residual": residual_df, "p": p}
+
+
+# -- arguments -----------------------------------------------------------------------------
+
+
+def _response(runs, response):
+    if response not in runs:
+        raise ValueError(f"`response` must be a column of the runs, got {response!r}")
+    y = runs[response].to_numpy(dtype=float)
+    if not len(y) or not (np.isfinite(y) & (y > 0)).all():
+        raise ValueError(f"`response` must be positive in every run; {response!r} is not")
+    return y
+
+
+def _chosen(described, factors):
+    """Return the fields to report: factors and replicates, or those named."""
+    by_name = {field.name: field for field in described}
+    if factors is None:
+        return [f for f in described if f.is_factor or f.kind == "replicate"]
+    for name in factors:
+        if name not in by_name:
+            raise ValueError(f"`factors` must be config fields; {name!r} is not one of {sorted(by_name)}")
+        if by_name[name].kind == "shared":
+            level = by_name[name].labels[0]
+            raise ValueError(f"`factors` must vary; {name!r} has one level ({level})")
+        if not (by_name[name].is_factor or by_name[name].kind == "replicate"):
+            raise ValueError(f"`factors` must be testable; {name!r}: {by_name[name].reason}")
+    return [by_name[name] for name in factors]

@@ -1,0 +1,333 @@
+"""What to change, and the most it can save.
+
+A knob names the sections it governs. Turning a ``share`` knob saves at most those sections'
+time; turning a ``cadence`` knob, which makes something happen `kept` times instead of
+`count`, at most s * max(0, 1 - kept / count) of it, equal occurrences assumed. Knobs that
+govern nested sections overlap, so their savings are never added: the joint bound is that of
+the union, taken run by run.
+
+A bound says: at most this, if nothing outside the sections changes. It is not a measurement.
+"""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from traincost.analysis.sections import mean_present, repeated_parts, timing
+from traincost.errors import ParameterError
+
+HIGH_LEVERAGE = 0.10  # of runtime
+NOT_WORTH = 0.0005
+KINDS = ("cadence", "share")
+JOINT = "all knobs together"
+N_RESAMPLES = 2_000
+MAX_RESAMPLED = 4_000_000  # values drawn in all; large collections get fewer resamples
+MAX_DRAWN = 500_000  # values at once
+MAX_PROPOSED = 8
+# What trains the model is the work itself, not a setting to turn.
+_TRAINING = re.compile(r"train|fit\b|forward|backward|optimi|step|loss\.backward", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Knob:
+    """A setting a person could change to save time.
+
+    Attributes
+    ----------
+    name : str
+    sections : tuple of str
+        Section paths it governs; ``*`` matches across slashes.
+    kind : str
+        ``share`` or ``cadence``.
+    change : str
+        What to do, in words.
+    kept : float
+        Occurrences that remain, of a cadence knob.
+    """
+
+    name: str
+    sections: tuple
+    kind: str = "share"
+    change: str = ""
+    kept: float = 1
+
+    @classmethod
+    def of(cls, entry):
+        """Make a knob of a mapping from a parameter file.
+
+        Raises
+        ------
+        ValueError
+            Naming the knob, the key, what is allowed and what was got.
+        """
+        if isinstance(entry, cls):
+            return entry
+        allowed = tuple(cls.__dataclass_fields__)
+        if not isinstance(entry, dict):
+            raise ValueError(f"a knob must be a mapping with the keys {allowed}, got {entry!r}")
+        unknown = sorted(map(str, set(entry) - set(allowed)))
+        if unknown:
+            raise ValueError(f"knob {entry.get('name')!r}: unknown key {unknown[0]!r}; allowed: {allowed}")
+        return cls(**entry)._checked()
+
+    def _checked(self):
+        name = self.name
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"a knob's `name` must be text, got {name!r}")
+        if isinstance(self.sections, str) or not self.sections:
+            raise ValueError(f"knob {name!r}: `sections` must be a list of paths, got {self.sections!r}")
+        if self.kind not in KINDS:
+            raise ValueError(f"knob {name!r}: `kind` must be one of {KINDS}, got {self.kind!r}")
+        if isinstance(self.kept, bool) or not isinstance(self.kept, int | float) or self.kept < 0:
+            raise ValueError(f"knob {name!r}: `kept` must be a number of at least 0, got {self.kept!r}")
+        return Knob(name, tuple(map(str, self.sections)), self.kind, str(self.change), self.kept)
+
+
+def bounds(collection, knobs=None, cadence_section=None, codes=None, seed=0):
+    """Return the most that each knob, and all together, can save.
+
+    Parameters
+    ----------
+    collection : Collection
+    knobs : sequence of Knob or mapping, optional
+        Proposed from the sections (`propose`) if left out.
+    cadence_section : str, optional
+        Section whose count is the number of scheduled occurrences; each governed section's
+        own count, if left out.
+    codes : ndarray of int, optional
+        Level of each run; the range of the bound over levels is given for it.
+    seed : int
+        Of the resampling.
+
+    Returns
+    -------
+    DataFrame
+        A row per knob, the largest bound first, the joint bound last: ``knob``, ``change``,
+        ``kind``, ``sections`` (matched, as text), ``governed_share`` (mean share of them);
+        all figures are of the runs whose counts allow a bound:
+        ``bound`` (mean share of runtime saved), ``low``, ``high`` (resampling range: 2.5 and
+        97.5 % quantiles over resampled runs), ``level_low``, ``level_high``;
+        ``pooled_bound``, ``saved_s``, ``speed_up`` = 1 / (1 - pooled bound);
+        ``n_known`` (runs whose counts allow a bound), ``n_runs``; ``tier``; ``proposed``.
+        The bound is NaN where no section matches, or no run's count is known.
+    """
+    t = timing(collection)
+    proposed = knobs is None
+    knobs = propose(collection) if proposed else [Knob.of(knob) for knob in knobs]
+    if cadence_section is not None and cadence_section not in t.paths:
+        raise ParameterError(
+            f"`cadence_section` must be a section of the runs, got {cadence_section!r}; "
+            f"there are: {', '.join(t.paths[:20]) or 'none'}"
+        )
+    _refuse_duplicates(knobs)
+    matched = {knob.name: _matched(knob, t.paths) for knob in knobs}
+    rows, union, unknown = [], np.zeros_like(t.whole), np.zeros(t.whole.shape, dtype=bool)
+    for knob in knobs:
+        fractions = _fractions(knob, matched[knob.name], t, cadence_section)
+        rows.append(_row(knob, matched[knob.name], fractions, t, seed, codes))
+        np.fmax(union, fractions, out=union)
+        unknown |= np.isnan(fractions)
+    table = pd.DataFrame(rows, columns=_COLUMNS).sort_values(
+        "bound", ascending=False, kind="stable", na_position="last", ignore_index=True
+    )
+    if len(knobs) > 1:
+        # A knob of unknown effect leaves the union unknown, unless another saves all there.
+        union[unknown & ~(union >= 1)] = np.nan
+        anywhere = np.any(list(matched.values()), axis=0)
+        row = _row(Knob(JOINT, (), "joint"), anywhere, union, t, seed, codes)
+        table = pd.concat([table, pd.DataFrame([row], columns=_COLUMNS)], ignore_index=True)
+    return table.assign(proposed=proposed)
+
+
+_COLUMNS = (
+    "knob",
+    "change",
+    "kind",
+    "sections",
+    "governed_share",
+    "bound",
+    "low",
+    "high",
+    "level_low",
+    "level_high",
+    "pooled_bound",
+    "saved_s",
+    "speed_up",
+    "n_known",
+    "n_runs",
+    "tier",
+)
+
+
+def _refuse_duplicates(knobs):
+    names = [knob.name for knob in knobs]
+    for name in names:
+        if names.count(name) > 1 or name == JOINT:
+            raise ParameterError(f"`knobs` must have names of their own; {name!r} is taken")
+
+
+def _row(knob, matched, fractions, t, seed, codes):
+    known, saved_s = _saved(fractions, t)
+    has = (t.whole[:, matched] > 0).any(axis=1)
+    if not known.all() and not (known & has).any():
+        known[:] = False  # runs without the section say nothing of those with it
+    known &= matched.any()
+    share = saved_s / t.runtime_s
+    bound = low = high = level_low = level_high = pooled = total_s = np.nan
+    if known.any():
+        bound, total_s = share[known].mean(), saved_s[known].sum()
+        pooled = total_s / t.runtime_s[known].sum()
+        low, high = _resampling_range(share, known, seed)
+        level_low, level_high = _level_range(share, known, codes)
+    governed_s = _saved(np.tile(matched.astype(float), (len(share), 1)), t)[1]
+    return (
+        knob.name,
+        knob.change,
+        knob.kind,
+        ", ".join(path for path, matches in zip(t.paths, matched, strict=True) if matches),
+        (governed_s / t.runtime_s)[known].mean() if known.any() else np.nan,
+        bound,
+        low,
+        high,
+        level_low,
+        level_high,
+        pooled,
+        total_s,
+        np.inf if pooled >= 1 else 1 / (1 - pooled),
+        int(known.sum()),
+        len(share),
+        tier(bound),
+    )
+
+
+def tier(bound):
+    """Name the leverage of a bound (a share of runtime)."""
+    if bound != bound:
+        return "unknown"
+    if bound >= HIGH_LEVERAGE:
+        return "high-leverage"
+    return "not worth touching" if bound < NOT_WORTH else "secondary"
+
+
+def governed(knob, t):
+    """Say of each section of a `Timing` whether the knob governs it, or a section around it."""
+    mask = _matched(knob, t.paths)
+    for i, parent in enumerate(t.parent):  # parents come first
+        mask[i] |= parent >= 0 and mask[parent]
+    return mask
+
+
+def _matched(knob, paths):
+    patterns = [
+        re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL) for pattern in knob.sections
+    ]
+    return np.array([any(p.fullmatch(path) for p in patterns) for path in paths], dtype=bool)
+
+
+def _fractions(knob, matched, t, cadence_section):
+    """Return the part of each section's time that the knob saves, (runs, sections).
+
+    NaN where a cadence knob governs a section whose count is not known.
+    """
+    present = matched[None, :] & (t.whole > 0)
+    if knob.kind == "share":
+        return present.astype(float)
+    counts = t.counts
+    if cadence_section is not None:
+        counts = np.tile(t.counts[:, [t.paths.index(cadence_section)]], len(t.paths))
+    return np.where(present, np.maximum(0.0, 1.0 - knob.kept / counts), 0.0)
+
+
+def _saved(fractions, t):
+    """Return, per run, whether the saving is known, and the seconds saved.
+
+    A section's fraction holds for its children too, where they have no larger one; a whole
+    never saves more than its own seconds, even if its children overlap.
+    """
+    fractions = fractions.copy()
+    for i, parent in enumerate(t.parent):  # parents come first
+        if parent >= 0:
+            fractions[:, i] = np.maximum(fractions[:, i], fractions[:, parent])
+    saved = np.zeros_like(t.whole)
+    for i in reversed(range(len(t.paths))):
+        own = np.maximum(0.0, t.rest(i)) * fractions[:, i]
+        children = saved[:, t.children(i)].sum(axis=1)
+        saved[:, i] = np.where(fractions[:, i] >= 1, t.whole[:, i], np.minimum(t.whole[:, i], own + children))
+    total = np.minimum(t.runtime_s, saved[:, t.roots].sum(axis=1))
+    known = np.isfinite(total)
+    return known, np.where(known, total, 0.0)
+
+
+def _resampling_range(share, known, seed):
+    """Return the quantiles of the mean over runs drawn with replacement, the same for all knobs."""
+    n, rng = len(share), np.random.default_rng(seed)
+    values, sums, n_known = np.where(known, share, 0.0), [], []
+    left = max(200, min(N_RESAMPLES, MAX_RESAMPLED // n))
+    while left:
+        # So many at a time as fit the memory; the draws are the same.
+        size = min(left, max(1, MAX_DRAWN // n))
+        drawn = rng.integers(0, n, size=(size, n))
+        n_known.append(known[drawn].sum(axis=1))
+        sums.append(values[drawn].sum(axis=1))
+        left -= size
+    n_known, sums = np.concatenate(n_known), np.concatenate(sums)
+    return np.quantile(sums[n_known > 0] / n_known[n_known > 0], [0.025, 0.975])
+
+
+def _level_range(share, known, codes):
+    if codes is None:
+        return np.nan, np.nan
+    n = np.bincount(codes[known])
+    means = np.bincount(codes[known], share[known])[n > 0] / n[n > 0]
+    return means.min(), means.max()
+
+
+def propose(collection):
+    """Propose knobs from the sections themselves.
+
+    Each disjoint section, and each child that takes most of its parent, that is not training
+    itself: to be done once where it is done several times, else to be done without.
+
+    Returns
+    -------
+    list of Knob
+    """
+    t = timing(collection)
+    share = (t.whole / t.runtime_s[:, None]).mean(axis=0) if len(t.runtime_s) else []
+    counts = mean_present(t.counts)
+    candidates = [i for i in range(len(t.paths)) if _is_candidate(t, share, i)]
+    candidates = sorted(candidates, key=lambda i: -share[i])[:MAX_PROPOSED]
+    return [
+        Knob(t.paths[i], (t.paths[i],), "cadence", "run it once instead of each time")
+        if counts[i] > 1 and not _TRAINING.search(t.paths[t.parent[i]] if t.parent[i] >= 0 else "")
+        else Knob(t.paths[i], (t.paths[i],), "share", "do without it, or with less of it")
+        for i in candidates
+    ]
+
+
+def scheduled(collection):
+    """Return the largest repeated section that is not training itself, or an empty name."""
+    repeated = (name for name in repeated_parts(collection) if not _TRAINING.search(name))
+    return next(repeated, "")
+
+
+def known(bounds):
+    """Return the rows of `bounds` whose bound is known."""
+    return bounds[bounds["bound"].notna()]
+
+
+def _is_candidate(t, share, i):
+    """Not training, not merely an umbrella of its children, and not a small piece of one."""
+    if _TRAINING.search(t.paths[i]):
+        return False
+    children = t.children(i)
+    covered = t.whole[:, children].sum() / max(t.whole[:, i].sum(), 1e-300) if children else 0.0
+    trains = any(_TRAINING.search(t.paths[j]) for j in children)
+    if covered > 0.5 and trains:
+        return False
+    parent = t.parent[i]
+    if parent < 0 or any(_TRAINING.search(t.paths[j]) for j in t.children(parent)):
+        return True
+    return share[i] > 0.5 * share[parent]

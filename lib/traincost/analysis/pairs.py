@@ -1,0 +1,321 @@
+"""Which runs of two collections are compared: pairs of equal configuration.
+
+A configuration here is a setting of all *common factors*: fields that both collections have and
+that vary within at least one of them. A field that each side has with one level is a shared
+setting; where the two levels differ it is the likely cause of a change, and no factor. Within a
+configuration, runs with the same replicate level (seed) on both sides are paired; where no such
+level is on both sides, all runs of the configuration are, as one pair. A level that was renamed
+is never guessed: it is paired if the caller says what it became.
+
+Contract: two collections' ``runs`` frames in, a `Pairing` out.
+"""
+
+import difflib
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from traincost.analysis import fields
+from traincost.columns import PREFIX
+from traincost.errors import NothingToReport, ParameterError
+from traincost.words import natural
+
+SIDES = ("before", "after")
+ABSENT = "(no such setting)"
+MAX_NAMED = 5  # settings or levels that a message names
+NEAR = 0.6  # of difflib: how alike the names of a level and its successor are
+
+
+@dataclass(frozen=True, eq=False)
+class Pairing:
+    """Two collections, paired by configuration.
+
+    Attributes
+    ----------
+    name : str
+        Of both collections.
+    factors : tuple of str
+        Fields by which configurations are told apart.
+    of_before, of_after : ndarray of int
+        Configuration of each run, a row number of `configurations`.
+    configurations : DataFrame
+        A row per configuration of either side: its level of each factor, as text.
+    pairs : DataFrame
+        A row per pair: ``configuration``, ``before``, ``after`` (arrays of row numbers of the
+        runs on each side, which are averaged).
+    changed : DataFrame
+        Settings that are not paired by and have no level in common, most of them shared by all
+        runs of a side: ``setting``, ``before``, ``after`` (the level, or the first few).
+    averaged : tuple of str
+        Settings that vary on one side only and are absent from the other; averaged over.
+    unpaired : DataFrame
+        ``side``, ``run_id``, ``path``, ``reason``.
+    """
+
+    name: str
+    factors: tuple
+    of_before: np.ndarray
+    of_after: np.ndarray
+    configurations: pd.DataFrame
+    pairs: pd.DataFrame
+    changed: pd.DataFrame
+    averaged: tuple
+    unpaired: pd.DataFrame
+
+    @property
+    def paired(self):
+        """Configurations that have a pair, as sorted row numbers of `configurations`."""
+        return np.unique(self.pairs["configuration"].to_numpy(dtype=int))
+
+
+def pair(before, after, pair_by=None, replicates=("seed",), renamed=None):
+    """Pair the runs of two collections by configuration.
+
+    Parameters
+    ----------
+    before, after : Collection
+    pair_by : sequence of str, optional
+        Fields to pair by; the common factors if left out.
+    replicates : sequence of str
+        Fields that repeat a configuration.
+    renamed : dict, optional
+        Factor to a mapping of levels of `before` to what `after` calls them.
+
+    Returns
+    -------
+    Pairing
+
+    Raises
+    ------
+    NothingToReport
+        The collections have no factor in common, or no configuration.
+    ParameterError
+        `pair_by` or `renamed` name what one of the collections lacks.
+    """
+    first, second = _renamed(before.runs, after.runs, renamed or {}), after.runs
+    described = [{f.name: f for f in fields.describe(runs, replicates)} for runs in (first, second)]
+    joined = {name: _joined(first, second, name) for name in described[0] if name in described[1]}
+    factors = _factors(described, joined, len(first), pair_by)
+    codes = fields.combined([joined[name][0] for name in factors], len(first) + len(second))
+    at = np.unique(codes, return_index=True)[1]
+    levels = {name: [joined[name][1][code] for code in joined[name][0][at]] for name in factors}
+    of_before, of_after = codes[: len(first)], codes[len(first) :]
+    repeated = fields.combined(
+        [joined[name][0] for name in joined if _is(described, name, ("replicate",))], len(codes)
+    )
+    pairs = _pairs(of_before, of_after, repeated[: len(first)], repeated[len(first) :])
+    if not len(pairs):
+        raise NothingToReport(_no_pair(factors, joined, len(first)))
+    return Pairing(
+        name=f"{before.name} → {after.name}",
+        factors=factors,
+        of_before=of_before,
+        of_after=of_after,
+        configurations=pd.DataFrame(levels, index=range(len(at))),
+        pairs=pairs,
+        changed=_changed(described, joined, len(first), factors),
+        averaged=tuple(
+            name
+            for name in {**described[0], **described[1]}
+            if name not in joined and _varies(described, name)
+        ),
+        unpaired=_unpaired((before.runs, after.runs), pairs, factors, joined),
+    )
+
+
+# -- the fields of both sides --------------------------------------------------------------
+
+
+def _joined(first, second, name):
+    """Return codes of all runs, those of `first` before those of `second`, and their labels."""
+    columns = [runs[PREFIX + name] for runs in (first, second)]
+    if not all(pd.api.types.is_numeric_dtype(column.dtype) for column in columns):
+        # A number among words on one side is the same level as among numbers on the other.
+        columns = [pd.Series([_text(v) for v in column], dtype="str") for column in columns]
+    codes, labels, _ = fields.levels(pd.concat(columns, ignore_index=True))
+    return codes, labels
+
+
+def _text(value):
+    if pd.isna(value):
+        return None
+    number = pd.to_numeric(value, errors="coerce")
+    return str(value) if pd.isna(number) else f"{float(number):.12g}"
+
+
+def _is(described, name, kinds):
+    return any(side[name].kind in kinds for side in described if name in side)
+
+
+def _varies(described, name):
+    return _is(described, name, ("levels", "numeric", "merged"))
+
+
+def _factors(described, joined, n_first, pair_by):
+    """Return the names of the fields to pair by."""
+    if pair_by is not None:
+        for name in pair_by:
+            if name not in joined:
+                known = ", ".join(list(joined)[:30]) or "none"
+                raise ParameterError(
+                    f"`pair_by` must name settings of both collections, got {name!r}; there are: {known}"
+                )
+        return tuple(pair_by)
+    varying = [name for name in joined if _varies(described, name)]
+    # Where only names tell the runs apart, the names are what they have in common.
+    varying = varying or [name for name in joined if _is(described, name, ("identifier",))]
+    if not varying:
+        _refuse_no_factor(described, joined)
+    meeting = [name for name in varying if _meets(joined[name][0], n_first)]
+    return tuple(name for name in varying if name in meeting or not _derived(joined, name, meeting, n_first))
+
+
+def _meets(codes, n_first):
+    """Say whether a level is on both sides."""
+    return bool(np.intersect1d(codes[:n_first], codes[n_first:]).size)
+
+
+def _derived(joined, name, others, n_first):
+    """Say whether `others` fix a field on each side: one derived from them, or a name of them."""
+    if not others:
+        return False
+    codes = joined[name][0]
+    whole = fields.combined([joined[other][0] for other in others], len(codes))
+    return all(fields.determines(whole[part], codes[part]) for part in (np.s_[:n_first], np.s_[n_first:]))
+
+
+def _refuse_no_factor(described, joined):
+    before, after = (sorted(name for name in side if _varies([side], name)) for side in described)
+    if not before and not after and joined:
+        return  # each side is one configuration: all that differs is shared
+    listed = [", ".join(names[:MAX_NAMED]) or "none" for names in (before, after)]
+    raise NothingToReport(
+        f"the collections have no factor in common: BEFORE varies {listed[0]}; AFTER varies {listed[1]}"
+    )
+
+
+def _changed(described, joined, n_first, factors):
+    """Return the settings that are not paired by and have no level in common."""
+    rows = []
+    for name in {**described[0], **described[1]}:
+        if name in factors or _is(described, name, ("replicate", "identifier")):
+            continue
+        sides = _sides(described, joined, name, n_first)
+        if not sides[0] & sides[1]:
+            rows.append((name, *(_few(sorted(levels, key=natural)) for levels in sides)))
+    return pd.DataFrame(rows, columns=["setting", *SIDES])
+
+
+def _sides(described, joined, name, n_first):
+    """Return the set of levels of a field on each side."""
+    if name in joined:
+        codes, labels = joined[name]
+        return [{labels[code] for code in part} for part in (codes[:n_first], codes[n_first:])]
+    return [set(side[name].labels) if name in side else {ABSENT} for side in described]
+
+
+# -- pairs ---------------------------------------------------------------------------------
+
+
+def _pairs(of_before, of_after, seed_before, seed_after):
+    sides = [_by_seed(of_before, seed_before), _by_seed(of_after, seed_after)]
+    rows = []
+    for c in sorted(sides[0].keys() & sides[1].keys()):
+        here, there = sides[0][c], sides[1][c]
+        common = sorted(here.keys() & there.keys())
+        rows += [(c, here[level], there[level]) for level in common]
+        if not common:
+            rows.append((c, *(np.sort(np.concatenate(list(side.values()))) for side in (here, there))))
+    return pd.DataFrame(rows, columns=["configuration", *SIDES])
+
+
+def _by_seed(configurations, seeds):
+    """Return configuration to replicate level to the row numbers of its runs."""
+    found = {}
+    for (c, seed), rows in (
+        pd.DataFrame({"c": configurations, "seed": seeds}).groupby(["c", "seed"]).indices.items()
+    ):
+        found.setdefault(int(c), {})[int(seed)] = rows
+    return found
+
+
+def _unpaired(runs, pairs, factors, joined):
+    rows = []
+    n_first = len(runs[0])
+    for i, (side, frame) in enumerate(zip(SIDES, runs, strict=True)):
+        used = np.concatenate([np.empty(0, dtype=int), *pairs[side]])
+        for row in np.setdiff1d(np.arange(len(frame)), used):
+            reason = _reason(row + i * n_first, i, factors, joined, n_first)
+            path = frame["path"].iloc[row] if "path" in frame else ""
+            rows.append((side, frame["run_id"].iloc[row], path, reason))
+    return pd.DataFrame(rows, columns=["side", "run_id", "path", "reason"])
+
+
+def _reason(row, side, factors, joined, n_first):
+    """Say why a run has no pair: a level that the other side lacks, or the combination."""
+    other = SIDES[1 - side]
+    for name in factors:
+        codes, labels = joined[name]
+        there = codes[n_first:] if side == 0 else codes[:n_first]
+        if codes[row] not in there:
+            label = labels[codes[row]]
+            return f"{name}={label} is not among the runs {other}{_hint(name, label, side, joined, n_first)}"
+    if any(_same_configuration(joined, factors, row, side, n_first)):
+        return f"its replicate is not among the runs {other}"
+    return f"its configuration is not among the runs {other}"
+
+
+def _same_configuration(joined, factors, row, side, n_first):
+    """Say of each run of the other side whether it has the configuration of `row`."""
+    part = np.s_[n_first:] if side == 0 else np.s_[:n_first]
+    matches = [joined[name][0][part] == joined[name][0][row] for name in factors]
+    return np.logical_and.reduce(matches) if matches else np.array([True])
+
+
+def _hint(name, label, side, joined, n_first):
+    """Suggest what a level may be called on the other side, by its name alone."""
+    codes, labels = joined[name]
+    here, there = (set(codes[:n_first]), set(codes[n_first:]))[:: 1 if side == 0 else -1]
+    free = [labels[code] for code in sorted(there - here)]
+    near = difflib.get_close_matches(label, free, 1, NEAR)
+    if not near:
+        return ""
+    old, new = (label, near[0]) if side == 0 else (near[0], label)
+    return f"; if it is {near[0]} there, say so: renamed: {{{name}: {{{old}: {new}}}}}"
+
+
+def _no_pair(factors, joined, n_first):
+    for name in factors:
+        codes, labels = joined[name]
+        if not _meets(codes, n_first):
+            here, there = ([labels[c] for c in np.unique(p)] for p in (codes[:n_first], codes[n_first:]))
+            hint = next(filter(None, (_hint(name, label, 0, joined, n_first) for label in here)), "")
+            return (
+                f"no configuration is on both sides: {name} is {_few(here)} before and {_few(there)} after"
+                f"{hint or '; leave it out with pair_by if that is what was changed'}"
+            )
+    return f"no configuration is on both sides, over {_few(factors)}; name the settings to pair by: pair_by"
+
+
+def _few(names):
+    more = len(names) - MAX_NAMED
+    return ", ".join(map(str, names[:MAX_NAMED])) + (f" and {more} more" if more > 0 else "")
+
+
+def _renamed(before, after, renamed):
+    """Return the runs before, with the levels that are called otherwise after."""
+    for name, levels in renamed.items():
+        column = PREFIX + name
+        if column not in before or column not in after:
+            raise ParameterError(f"`renamed` must name settings of both collections, got {name!r}")
+        if not isinstance(levels, dict):
+            raise ParameterError(f"`renamed`: {name!r} must map old levels to new ones, got {levels!r}")
+        text = pd.Series([_text(value) for value in before[column]], dtype="str")
+        new = {_text(old): _text(level) for old, level in levels.items()}
+        for side, known, asked in ((SIDES[0], text, new), (SIDES[1], after[column].map(_text), new.values())):
+            for level in asked:
+                if level not in set(known):
+                    raise ParameterError(f"`renamed`: {name} has no level {level!r} among the runs {side}")
+        before = before.assign(**{column: text.replace(new).to_numpy()})
+    return before

@@ -1,0 +1,420 @@
+"""What a proposed sweep would take, from the runs of a collection.
+
+The additive model of log runtime over configurations, y = Xβ + u, with the mean over a
+configuration's runs as y. A run's runtime is exp(Xβ + u + e), u what the model misses of a
+configuration (or an interaction), e what differs between its repetitions. The exponential of an
+unbiased mean is biased: its expectation is exp(Xβ + (σu² + σe²)/2), and that of the fitted exp(Xβ̂)
+is larger than exp(Xβ) by half its variance v. So a run is predicted by
+exp(Xβ̂ + (s² - v)/2) (Goldberger 1968, Econometrica 36, to first order).
+
+The interval of a total is simulated: one draw of the variances (scaled inverse χ²) and of β̂ for
+all cells, which share it, one of u for the runs of a configuration, one of e for each run. Where no
+configuration was repeated, u and e cannot be told apart, and all is taken for u: the seeds of a
+planned configuration then stray together, which makes the interval wider rather than too narrow.
+
+Contract: a collection's ``runs`` frame in, frames out; randomness is seeded.
+"""
+
+import itertools
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from traincost.analysis import effects
+from traincost.analysis import fields as _fields
+from traincost.analysis import knobs as speedups
+from traincost.analysis.designs import Units, design
+from traincost.analysis.verdicts import ALPHA
+from traincost.columns import count, percent, significant, time_unit
+from traincost.errors import NothingToReport, ParameterError
+
+COVERAGE = 0.90  # of the intervals
+N_DRAWS = 10_000
+MAX_DRAWN = 5_000_000  # runs drawn in all; a larger plan gets fewer draws
+MAX_CELLS = 10_000  # configurations of a plan
+MAX_LINES = 60  # configurations that are printed; the JSON has all
+FORMAT = "traincost/plan/1"
+TOTAL = "the whole sweep"
+KEYS = ("levels", "seeds", "knobs", "devices", "price_per_hour", "currency", "replicates")
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """The additive model of log runtime over configurations.
+
+    Attributes
+    ----------
+    factors : list of Field
+        What the model holds.
+    units : Units
+    matrix : ndarray, (configurations, parameters)
+    coefficients : ndarray
+    covariance : ndarray
+        Of the coefficients, in units of the variance of a configuration's mean.
+    variance, df : float
+        Of the configurations' means about the model.
+    repeat_variance, repeat_df : float
+        Of runs about their configuration's mean; 0 and 0 without repetitions.
+    repeats : float
+        Runs in a configuration (harmonic mean).
+    """
+
+    factors: list
+    units: Units
+    matrix: np.ndarray
+    coefficients: np.ndarray
+    covariance: np.ndarray
+    variance: float
+    df: int
+    repeat_variance: float
+    repeat_df: int
+    repeats: float
+
+
+def fit(collection, replicates=("seed",)):
+    """Fit the additive model to the completed runs.
+
+    Raises
+    ------
+    NothingToReport
+        There is no residual degree of freedom to predict with.
+    """
+    runtime_s = collection.runs["runtime_s"].to_numpy(dtype=float)
+    described = _fields.describe(collection.runs, replicates)
+    factors = _fields.held_fields(_fields.factors(described), len(runtime_s))
+    units = Units.of(_fields.factors(described), runtime_s)
+    matrix = _matrix(factors, units.first, len(units.first))
+    return _fitted(factors, units, matrix, np.log(runtime_s))
+
+
+def _matrix(factors, at, n):
+    return np.column_stack([np.ones(n), *(design(field, at) for field in factors)])
+
+
+def _fitted(factors, units, matrix, log_runtime):
+    covariance = np.linalg.pinv(matrix.T @ matrix)
+    coefficients = covariance @ matrix.T @ units.mean_log
+    df = len(matrix) - np.linalg.matrix_rank(matrix)
+    if df < 1:
+        raise NothingToReport(
+            f"too few runs to predict from: nothing is left to estimate chance from; "
+            f"configurations: {len(matrix)}"
+        )
+    n = np.bincount(units.of_run)
+    within = log_runtime - units.mean_log[units.of_run]
+    repeat_df = len(log_runtime) - len(n)
+    return Model(
+        factors=factors,
+        units=units,
+        matrix=matrix,
+        coefficients=coefficients,
+        covariance=covariance,
+        variance=float(((units.mean_log - matrix @ coefficients) ** 2).sum() / df),
+        df=int(df),
+        repeat_variance=float((within**2).sum() / repeat_df) if repeat_df else 0.0,
+        repeat_df=int(repeat_df),
+        repeats=float(len(n) / (1 / n).sum()),
+    )
+
+
+def predict(model, rows, seeds=1, rng=None):
+    """Predict the runtime of configurations and of their sum.
+
+    Parameters
+    ----------
+    model : Model
+    rows : ndarray, (cells, parameters)
+        Their rows of the model's matrix.
+    seeds : int
+        Runs of each configuration.
+    rng : numpy.random.Generator, optional
+        Of the simulation; seeded with 0 if left out.
+
+    Returns
+    -------
+    tuple of ndarray
+        Predicted seconds of each cell and of the sum (last), and the lower and upper ends of
+        their 90 % prediction intervals, each (cells + 1,).
+    """
+    rng = np.random.default_rng(0) if rng is None else rng
+    cells = expected(model, rows, seeds)
+    drawn = _simulated(model, rows, seeds, rng)
+    low, high = np.quantile(drawn, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2], axis=0)
+    return np.append(cells, cells.sum()), low, high
+
+
+def expected(model, rows, seeds=1):
+    """Return the expected seconds of each cell, corrected for the logarithm; arguments as `predict`."""
+    leverage = np.einsum("ij,jk,ik->i", rows, model.covariance, rows)
+    missed = max(0.0, model.variance - model.repeat_variance / model.repeats)
+    spread = missed + model.repeat_variance
+    log_mean = rows @ model.coefficients + (spread - leverage * model.variance) / 2
+    return seeds * np.exp(log_mean)
+
+
+def _simulated(model, rows, seeds, rng):
+    """Return simulated seconds, (draws, cells + 1), the sum last."""
+    n = max(500, min(N_DRAWS, MAX_DRAWN // (len(rows) * max(seeds, 1))))
+    variance = model.variance * model.df / rng.chisquare(model.df, n)
+    repeat = np.zeros(n)
+    if model.repeat_df:
+        repeat = model.repeat_variance * model.repeat_df / rng.chisquare(model.repeat_df, n)
+    missed = np.maximum(0.0, variance - repeat / model.repeats)
+    root = np.linalg.cholesky(model.covariance + 1e-12 * np.eye(len(model.covariance)))
+    shared = (rng.standard_normal((n, len(root))) @ root.T * np.sqrt(variance)[:, None]) @ rows.T
+    cells = np.zeros((n, len(rows)))
+    centre = rows @ model.coefficients + shared + rng.standard_normal(cells.shape) * np.sqrt(missed)[:, None]
+    for _ in range(seeds):
+        cells += np.exp(centre + rng.standard_normal(cells.shape) * np.sqrt(repeat)[:, None])
+    return np.column_stack([cells, cells.sum(axis=1)])
+
+
+def left_out(collection, replicates=("seed",)):
+    """Predict each configuration from the others.
+
+    Returns
+    -------
+    DataFrame
+        A row per configuration whose levels all occur in others: ``configuration`` (levels as
+        text), ``runtime_s`` (geometric mean over its runs), ``low_s``, ``high_s`` (90 % prediction
+        interval, t), ``inside``. Empty where too few remain to predict from.
+    """
+    names = ["configuration", "runtime_s", "low_s", "high_s", "inside"]
+    try:
+        model = fit(collection, replicates)
+    except NothingToReport:
+        return pd.DataFrame(columns=names)
+    y, x = model.units.mean_log, model.matrix
+    residual = y - x @ model.coefficients
+    leverage = np.einsum("ij,jk,ik->i", x, model.covariance, x)
+    at = np.flatnonzero(leverage < 1 - 1e-9)  # without the others, nothing is known of their levels
+    if model.df < 2 or not len(at):
+        return pd.DataFrame(columns=names)
+    # What a fit without configuration i gives, from the fit of all (Cook & Weisberg 1982, ch. 2).
+    deleted = residual[at] / (1 - leverage[at])
+    variance = (model.variance * model.df - residual[at] * deleted) / (model.df - 1)
+    spread = np.sqrt(np.maximum(variance, 0) / (1 - leverage[at]))
+    half = stats.t.ppf((1 + COVERAGE) / 2, model.df - 1) * spread
+    middle = y[at] - deleted
+    ends = np.exp([y[at], middle - half, middle + half])
+    table = pd.DataFrame(dict(zip(names[1:4], ends, strict=True)))
+    table.insert(0, "configuration", [_label(model, i) for i in at])
+    return table.assign(inside=np.abs(deleted) <= half)
+
+
+def _label(model, i):
+    at = model.units.first[i]
+    return ", ".join(f"{field.name}={field.labels[field.codes[at]]}" for field in model.factors)
+
+
+# -- a plan --------------------------------------------------------------------------------
+
+
+def plan(collection, proposal):
+    """Say what a proposed sweep would take.
+
+    Parameters
+    ----------
+    collection : Collection
+    proposal : dict
+        ``levels`` (factor to a list of its levels; all that were seen of one left out), ``seeds``,
+        ``knobs`` (those turned, as `knobs.Knob` takes them), ``devices``, ``price_per_hour``,
+        ``currency``, ``replicates``.
+
+    Returns
+    -------
+    DataFrame
+        A row per configuration and `TOTAL` last: a column per factor (``level.<name>``),
+        ``n_runs``, ``hours``, ``low``, ``high`` (90 % prediction interval), ``device_hours``, and
+        ``money`` where a price is given; with knobs ``hours_at_least``, if each saves all it can.
+
+    Raises
+    ------
+    ParameterError
+        The proposal has an unknown key, a factor that is none, or a level never seen.
+    NothingToReport
+        Too few runs to predict from.
+    """
+    proposal = checked(proposal)
+    model = fit(collection, proposal["replicates"])
+    cells = _cells(model, proposal["levels"])
+    added = [_rows(model, i, cells) for i in range(len(model.factors))]
+    rows = np.column_stack([np.ones(len(cells)), *added])
+    seconds, low, high = predict(model, rows, proposal["seeds"])
+    table = pd.DataFrame(
+        [*cells, (TOTAL,) * len(model.factors)], columns=[f"level.{f.name}" for f in model.factors]
+    )
+    n_runs = [proposal["seeds"]] * len(cells)
+    table = table.assign(
+        n_runs=[*n_runs, sum(n_runs)], hours=seconds / 3600, low=low / 3600, high=high / 3600
+    )
+    if proposal["knobs"]:
+        table["hours_at_least"] = table["hours"] * (1 - turned(collection, proposal["knobs"]))
+    table["device_hours"] = table["hours"] * proposal["devices"]
+    if proposal["price_per_hour"] is not None:
+        table["money"] = table["device_hours"] * proposal["price_per_hour"]
+    return table
+
+
+def turned(collection, knobs):
+    """Return the most, as a share of runtime, that the knobs save together.
+
+    Raises
+    ------
+    ParameterError
+        A knob governs no section of the runs, or one whose count is not known.
+    """
+    bounds = speedups.bounds(collection, knobs)
+    for row in bounds.itertuples():
+        if not np.isfinite(row.bound):
+            raise ParameterError(f"`knobs`: what {row.knob!r} saves is not known: no section or count of it")
+    return float(bounds["bound"].iloc[-1])
+
+
+def _cells(model, levels):
+    """Return the planned configurations as tuples of labels, in the model's order of factors."""
+    by_name = {field.name: field for field in model.factors}
+    for name in levels:
+        if name not in by_name:
+            known = ", ".join(by_name) or "none"
+            raise ParameterError(f"`levels` must name settings that the model holds ({known}), got {name!r}")
+    chosen = []
+    for name, field in by_name.items():
+        asked = [_level_text(level) for level in levels.get(name, field.labels)]
+        for level in asked:
+            if level not in field.labels:
+                known = ", ".join(field.labels[:20])
+                raise ParameterError(
+                    f"`levels`: {name} was never run with {level!r}, so nothing is known of it; "
+                    f"its levels are: {known}"
+                )
+        chosen.append(asked)
+    if np.prod([float(len(asked)) for asked in chosen]) > MAX_CELLS:
+        raise ParameterError(f"`levels` make more than {MAX_CELLS} configurations; plan fewer at a time")
+    return list(itertools.product(*chosen))
+
+
+def _level_text(level):
+    if level is None:
+        return _fields.UNSET
+    is_number = isinstance(level, int | float) and not isinstance(level, bool)
+    return f"{float(level):.12g}" if is_number else str(level)
+
+
+def _rows(model, i, cells):
+    """Return what factor `i` adds to the model's matrix for the planned cells."""
+    field = model.factors[i]
+    columns = design(field, model.units.first)
+    # Any configuration that has the level has its columns.
+    of_level = dict(zip(field.codes[model.units.first], range(len(columns)), strict=True))
+    return columns[[of_level[field.labels.index(cell[i])] for cell in cells]]
+
+
+def interacts(collection, replicates=("seed",)):
+    """Say whether the data show an interaction, which the additive model leaves out."""
+    table = effects.interactions(collection, replicates=replicates)
+    return bool((table["p"][table["scale"] == "log"] <= ALPHA).any())
+
+
+def lines(table, proposal, collection):
+    """Return a plan as readable lines: the whole first, then its configurations.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `plan` returns it.
+    proposal : dict
+        As `checked` returns it.
+    collection : Collection
+        The runs that it was predicted from.
+    """
+    whole, cells = table.iloc[-1], table.iloc[:-1]
+    unit = time_unit(3600 * cells["hours"].median() / proposal["seeds"])
+    said = [
+        f"{count(whole['n_runs'])} runs in {count(len(cells))} configurations: {_hours(whole, unit)}, "
+        f"{significant(whole['device_hours'], 3)} device-hours"
+    ]
+    if "money" in table:
+        said[0] += f", {significant(whole['money'], 3)} {proposal['currency']}"
+    if "hours_at_least" in table:
+        least = unit.text(3600 * whole["hours_at_least"])
+        said.append(f"with the knobs turned at least {least}, if each saves the most that it can")
+    if interacts(collection, proposal["replicates"]):
+        said.append(
+            "the factors interact in these runs, which the prediction leaves out: it may be off by more"
+        )
+    tested = left_out(collection, proposal["replicates"])
+    if len(tested):
+        said.append(
+            f"predicted from the others, {tested['inside'].sum()} of {len(tested)} configurations run before "
+            f"lie within their {percent(COVERAGE, 0)} interval"
+        )
+    names = [name for name in table if name.startswith("level.")]
+    for row in cells.head(MAX_LINES).to_dict("records"):
+        label = ", ".join(f"{name.removeprefix('level.')}={row[name]}" for name in names) or "all runs"
+        said.append(f"  {label}: {_hours(row, unit)}")
+    if len(cells) > MAX_LINES:
+        said.append(f"  and {count(len(cells) - MAX_LINES)} more configurations")
+    return said
+
+
+def _hours(row, unit):
+    middle, low, high = (unit.number(3600 * row[name]) for name in ("hours", "low", "high"))
+    return f"{middle} {unit.symbol} ({low} to {high})"
+
+
+def as_json(table, proposal):
+    """Return a plan as JSON text."""
+    content = {"format": FORMAT, "coverage": COVERAGE, "proposal": proposal}
+    content["configurations"] = table.iloc[:-1].to_dict("records")
+    content["total"] = table.drop(columns=[c for c in table if c.startswith("level.")]).iloc[-1].to_dict()
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1, default=_plain) + "\n"
+
+
+def _plain(value):
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def checked(proposal):
+    """Return the proposal with its defaults.
+
+    Raises
+    ------
+    ParameterError
+        It has an unknown key, or a value of a wrong type.
+    """
+    defaults = {
+        "levels": {},
+        "seeds": 1,
+        "knobs": [],
+        "devices": 1,
+        "price_per_hour": None,
+        "currency": "USD",
+        "replicates": ["seed"],
+    }
+    for name in proposal:
+        if name not in KEYS:
+            raise ParameterError(f"a plan has the keys {', '.join(KEYS)}; got {name!r}")
+    filled = {**defaults, **proposal}
+    for name, kind in (("levels", dict), ("knobs", list), ("replicates", list), ("currency", str)):
+        if not isinstance(filled[name], kind):
+            raise ParameterError(f"`{name}` must be a {kind.__name__}, got {filled[name]!r}")
+    for name, levels in filled["levels"].items():
+        if not isinstance(levels, list) or not levels:
+            raise ParameterError(f"`levels`: {name} must be a list of levels, got {levels!r}")
+    for name in ("seeds", "devices"):
+        value = filled[name]
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
+            raise ParameterError(f"`{name}` must be a whole number above zero, got {value!r}")
+    for knob in filled["knobs"]:
+        try:
+            speedups.Knob.of(knob)
+        except (TypeError, ValueError) as problem:
+            raise ParameterError(f"`knobs`: {problem}") from None
+    price = filled["price_per_hour"]
+    if price is not None and (isinstance(price, bool) or not isinstance(price, int | float) or not price > 0):
+        raise ParameterError(f"`price_per_hour` must be a number above zero, got {price!r}")
+    return filled

@@ -1,0 +1,204 @@
+"""Bound against measured saving: what happened when a knob was really turned.
+
+A bound (`speedups`) says what turning a knob saves at most, if nothing outside its sections
+changes. Here it meets runs in which it was turned. The measured saving is split into what went
+inside the knob's sections and what changed outside them, where a bound assumes no change.
+
+Contract: collections in, frames out.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from traincost.analysis import comparison, pairs
+from traincost.analysis.knobs import Knob, bounds, governed
+from traincost.analysis.sections import UNATTRIBUTED, timing
+from traincost.analysis.verdicts import TOO_FEW
+from traincost.errors import ParameterError
+
+LEVEL = 0.95  # of the intervals
+ABOVE = "more than the bound"
+AT_BOUND = "as much as the bound"
+BELOW = "less than the bound"
+
+
+def measured_savings(baseline, reruns, knobs, cadence_section=None, replicates=("seed",)):
+    """Set the bound of each knob against what runs with it turned really saved.
+
+    Parameters
+    ----------
+    baseline : Collection
+        Runs with no knob turned.
+    reruns : dict of str to Collection
+        Name of a knob to runs with this knob turned.
+    knobs : list of Knob or mapping
+    cadence_section : str, optional
+        As in `knobs.bounds`.
+    replicates : sequence of str
+
+    Returns
+    -------
+    DataFrame
+        A row per rerun: ``knob``, ``kind``, ``change``; ``setting``, ``setting_before``,
+        ``setting_after`` (what differs, with commas where it is several, empty where the records
+        name nothing); ``n_configurations``; then mean shares of runtime
+        over the paired configurations: ``bound``, ``measured`` and the ``low``, ``high`` of its
+        95 % t interval, ``inside`` (saved in the knob's sections), ``outside`` (saved elsewhere;
+        the two sum to ``measured``), ``governed``, ``still_governed`` (what the sections took
+        before, and take now, both of the runtime before), ``elsewhere`` (what outside changed
+        most) with its ``elsewhere_share``; ``outcome``, whether the interval holds the bound.
+
+    Raises
+    ------
+    ParameterError
+        A rerun is of no knob.
+    """
+    knobs = {knob.name: knob for knob in map(Knob.of, knobs or [])}
+    rows = []
+    for name, after in reruns.items():
+        if name not in knobs:
+            raise ParameterError(
+                f"`reruns` must name knobs, got {name!r}; there are: {', '.join(knobs) or 'none'}"
+            )
+        paired = pairs.pair(baseline, after, None, replicates)
+        rows.append(_row(knobs[name], baseline, after, paired, cadence_section))
+    return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+def turned_knobs(collection, settings, read):
+    """Read the reruns that a page's parameters name, and measure what they saved.
+
+    Parameters
+    ----------
+    collection : Collection
+        The runs of the page.
+    settings : settings.Profiling
+    read : callable
+        `collection.read_collection`: this module reads no file itself.
+
+    Returns
+    -------
+    measured : DataFrame
+        As `measured_savings` returns it, empty without reruns.
+    drift : Series or None
+        Paired change of a separate baseline against `collection`, as `comparison.overall_change`
+        gives it; None where the runs of the page are the baseline.
+    """
+    if not settings.reruns:
+        return pd.DataFrame(columns=_COLUMNS), None
+    baseline, drift = collection, None
+    options = {"format": settings.format, "path_pattern": settings.path_pattern}
+    if settings.rerun_baseline:
+        baseline = read(settings.rerun_baseline, **options)
+        paired = pairs.pair(collection, baseline, None, settings.replicates)
+        drift = comparison.overall_change(collection, baseline, paired)
+    reruns = {knob: read(path, **options) for knob, path in settings.reruns.items()}
+    cadence = settings.cadence_section or None
+    return measured_savings(baseline, reruns, settings.knobs, cadence, settings.replicates), drift
+
+
+_COLUMNS = (
+    "knob",
+    "kind",
+    "change",
+    "setting",
+    "setting_before",
+    "setting_after",
+    "n_configurations",
+    "bound",
+    "measured",
+    "low",
+    "high",
+    "inside",
+    "outside",
+    "governed",
+    "still_governed",
+    "elsewhere",
+    "elsewhere_share",
+    "outcome",
+)
+
+
+def _row(knob, baseline, after, paired, cadence_section):
+    before = _chosen(baseline, paired.pairs["before"])
+    bound = float(bounds(before, [knob], cadence_section)["bound"].iloc[0])
+    saved, of, mask = _saved_by_section(knob, baseline, after, paired)
+    measured = saved.sum(axis=1)
+    low, high = _interval(measured)
+    inside, outside = saved.loc[:, mask].sum(axis=1).mean(), saved.loc[:, ~mask].mean()
+    elsewhere = outside.abs().idxmax()
+    return (
+        knob.name,
+        knob.kind,
+        knob.change,
+        *(", ".join(paired.changed[name]) for name in ("setting", "before", "after")),
+        len(saved),
+        bound,
+        measured.mean(),
+        low,
+        high,
+        inside,
+        outside.sum(),
+        of,
+        of - inside,
+        elsewhere,
+        outside[elsewhere],
+        outcome(bound, low, high),
+    )
+
+
+def outcome(bound, low, high):
+    """Say how the interval of a measured saving lies to its bound."""
+    if not np.isfinite([bound, low, high]).all():
+        return TOO_FEW
+    if low > bound:
+        return ABOVE
+    return BELOW if high < bound else AT_BOUND
+
+
+def _interval(values):
+    n = len(values)
+    if n < 2:
+        return np.nan, np.nan
+    half = stats.t.ppf((1 + LEVEL) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)
+    return values.mean() - half, values.mean() + half
+
+
+def _saved_by_section(knob, baseline, after, paired):
+    """Return what each section's own time saved, as a share of runtime before.
+
+    A section's own time is what its children leave of it, so that these are disjoint.
+
+    Returns
+    -------
+    saved : DataFrame
+        A row per paired configuration, a column per section and for the unattributed rest.
+    share : float
+        Mean share of runtime that the knob's sections took before.
+    governed : ndarray of bool
+        Which columns the knob governs.
+    """
+    t = timing(comparison.stacked(baseline, after))
+    own = np.column_stack([*(t.rest(i) for i in range(len(t.paths))), t.unattributed()])
+    mask = np.append(governed(knob, t), False)
+    n_first = len(baseline.runs)
+    saved, shares = [], []
+    for _, group in paired.pairs.groupby("configuration"):
+        here, there = np.concatenate(list(group["before"])), np.concatenate(list(group["after"])) + n_first
+        whole = t.runtime_s[here].mean()
+        saved.append((own[here].mean(axis=0) - own[there].mean(axis=0)) / whole)
+        shares.append(own[here][:, mask].sum(axis=1).mean() / whole)
+    return pd.DataFrame(saved, columns=[*t.paths, UNATTRIBUTED]), float(np.mean(shares)), mask
+
+
+def _chosen(collection, rows):
+    """Return some runs of a collection, with their sections."""
+    rows = np.sort(np.concatenate(list(rows)))
+    sections = collection.sections[collection.sections["run"].isin(rows)]
+    return SimpleNamespace(
+        runs=collection.runs.iloc[rows].reset_index(drop=True),
+        sections=sections.assign(run=np.searchsorted(rows, sections["run"])),
+    )

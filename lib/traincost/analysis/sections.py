@@ -1,0 +1,323 @@
+"""Where the time goes: the share of each timed section, and of what nothing timed.
+
+A section's seconds include its children's, so only disjoint sections are ever summed: those
+with no recorded ancestor among them. The *share* of a section is the mean over runs of
+seconds / runtime, each run counting once and a run without the section counting 0; the
+*pooled* share is the ratio of the sums. Disjoint shares and the unattributed rest make 1.
+
+Contract: a collection's ``runs`` and ``sections`` frames in, frames out.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from traincost.analysis.fields import ALL_RUNS, bins
+
+UNATTRIBUTED = "unattributed"
+REST = "{}, inside but untimed"
+OTHER = "other sections"
+SPLIT_ABOVE = 0.5  # a part of a composition with a larger mean share is shown by its children
+LEAST_DRAWN = 0.01  # mean share: a part of a bar that has less in each cannot be told by its colour
+MAX_PARTS = 8  # of a composition, before the smallest are put together
+# Words with a meaning of their own here; a section of that name is shown with a word behind.
+RESERVED = (UNATTRIBUTED, OTHER, "n_runs", "level", "all knobs together")
+TOLERANCE = 1e-3  # relative: what profilers round their seconds to
+
+
+@dataclass(frozen=True, eq=False)
+class Timing:
+    """The sections of a collection as arrays.
+
+    Attributes
+    ----------
+    paths : list of str
+        Sections, parents before their children.
+    parent : list of int
+        Index of the nearest recorded ancestor, -1 for none.
+    below : list of list of int
+        Indices of the sections whose nearest recorded ancestor each is.
+    seconds, counts : ndarray, (runs, sections)
+        As recorded; NaN where a run lacks the section, or its count.
+    whole : ndarray, (runs, sections)
+        `seconds`, where a missing parent is the sum of its children, and 0 for the rest.
+    runtime_s : ndarray, (runs,)
+    """
+
+    paths: list
+    parent: list
+    below: list
+    seconds: np.ndarray
+    counts: np.ndarray
+    whole: np.ndarray
+    runtime_s: np.ndarray
+
+    @property
+    def roots(self):
+        """Indices of the sections that have no recorded ancestor."""
+        return [i for i, parent in enumerate(self.parent) if parent < 0]
+
+    def children(self, i):
+        """Indices of the sections whose nearest recorded ancestor is `i`."""
+        return self.below[i]
+
+    def rest(self, i):
+        """Seconds of section `i` that none of its children covers, per run."""
+        return self.whole[:, i] - self.whole[:, self.children(i)].sum(axis=1)
+
+    def unattributed(self):
+        """Seconds of each run that no section timed; negative where sections overlap."""
+        return self.runtime_s - self.whole[:, self.roots].sum(axis=1)
+
+
+def timing(collection):
+    """Arrange a collection's sections as `Timing`.
+
+    ``collection.sections`` has the columns ``run`` (row number in ``runs``), ``section``,
+    ``seconds`` and ``count``; ``collection.runs`` has ``runtime_s``.
+    """
+    runtime_s = collection.runs["runtime_s"].to_numpy(dtype=float)
+    frame = collection.sections
+    codes, paths = pd.factorize(frame["section"])
+    paths = [f"{path} (section)" if path in RESERVED or path.endswith(REST[2:]) else path for path in paths]
+    order = sorted(range(len(paths)), key=lambda i: paths[i].split("/"))
+    place = np.empty(len(paths), dtype=np.int64)
+    place[order] = np.arange(len(paths))
+    paths = [paths[i] for i in order]
+    at = (frame["run"].to_numpy(), place[codes])
+    seconds = np.full((len(runtime_s), len(paths)), np.nan)
+    counts = seconds.copy()
+    seconds[at] = frame["seconds"]
+    counts[at] = frame["count"]
+    parent = _parents(paths)
+    below = [[] for _ in paths]
+    for i, above in enumerate(parent):
+        if above >= 0:
+            below[above].append(i)
+    return Timing(paths, parent, below, seconds, counts, _filled(seconds, below), runtime_s)
+
+
+def _parents(paths):
+    index = {path: i for i, path in enumerate(paths)}
+    parents = []
+    for path in paths:
+        above = path.rsplit("/", 1)[0] if "/" in path else ""
+        while above and above not in index:
+            above = above.rsplit("/", 1)[0] if "/" in above else ""
+        parents.append(index.get(above, -1))
+    return parents
+
+
+def _filled(seconds, below):
+    whole = np.nan_to_num(seconds)
+    present = ~np.isnan(seconds)
+    for i in reversed(range(len(below))):  # children come after their parents
+        if below[i]:
+            lacking = ~present[:, i] & present[:, below[i]].any(axis=1)
+            whole[lacking, i] = whole[lacking][:, below[i]].sum(axis=1)
+            present[lacking, i] = True
+    return whole
+
+
+def shares(collection):
+    """Return the share of each section, and of the unattributed rest.
+
+    A run that has a section without its recorded parent counts it for the parent too.
+
+    Returns
+    -------
+    DataFrame
+        A row per section, the largest mean share first, the unattributed rest last:
+        ``section``; ``parent`` (nearest recorded ancestor, or empty); ``disjoint`` (has none,
+        so it may be summed with the other disjoint rows); ``share``, ``pooled_share``;
+        ``share_low``, ``share_high`` (smallest and largest run); ``n_runs``, ``n_present``;
+        ``seconds`` (total over runs); ``count`` (mean over runs that have it);
+        ``per_occurrence_s`` (mean over those runs of seconds / count);
+        ``untimed_share`` (mean share of a parent that its children leave);
+        ``overlapping`` (its children, or it and its siblings, exceed what encloses them).
+    """
+    t = timing(collection)
+    seconds = np.column_stack([t.whole, t.unattributed()])
+    share = seconds / t.runtime_s[:, None]
+    n_present = [*(~np.isnan(t.seconds)).sum(axis=0), len(t.runtime_s)]
+    table = pd.DataFrame(
+        {
+            "section": [*t.paths, UNATTRIBUTED],
+            "parent": [*(t.paths[i] if i >= 0 else "" for i in t.parent), ""],
+            "disjoint": [*(i < 0 for i in t.parent), True],
+            "share": share.mean(axis=0),
+            "pooled_share": seconds.sum(axis=0) / t.runtime_s.sum(),
+            "share_low": share.min(axis=0),
+            "share_high": share.max(axis=0),
+            "n_runs": len(t.runtime_s),
+            "n_present": n_present,
+            "seconds": seconds.sum(axis=0),
+            "count": [*mean_present(t.counts), np.nan],
+            "per_occurrence_s": [*mean_present(t.seconds / t.counts), np.nan],
+            "untimed_share": [*_untimed(t), np.nan],
+            "overlapping": [*_overlapping(t), bool((t.unattributed() < -_slack(t.runtime_s)).any())],
+        }
+    )
+    last = table["section"].eq(UNATTRIBUTED) & (table.index == len(table) - 1)
+    return (
+        table.assign(last=last)
+        .sort_values(["last", "share"], ascending=[True, False], kind="stable", ignore_index=True)
+        .drop(columns="last")
+    )
+
+
+def _untimed(t):
+    """Mean share of each parent that its children leave untimed; NaN for one without children."""
+    return [(t.rest(i) / t.runtime_s).mean() if t.children(i) else np.nan for i in range(len(t.paths))]
+
+
+def mean_present(values):
+    """Mean of each column over its finite values; NaN where it has none."""
+    finite = np.isfinite(values)
+    n = finite.sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        return np.where(finite, values, 0.0).sum(axis=0) / np.where(n > 0, n, np.nan)
+
+
+def _overlapping(t):
+    """Say, per section, whether its children exceed it in some run (threads, or rounding)."""
+    return [
+        bool(t.children(i)) and bool((t.rest(i) < -_slack(t.whole[:, i])).any()) for i in range(len(t.paths))
+    ]
+
+
+def _slack(seconds):
+    return TOLERANCE * seconds
+
+
+def composition(collection, by=None, max_parts=MAX_PARTS):
+    """Return a cut through the tree: disjoint parts that, with the rest, make up each run.
+
+    A part whose mean share exceeds `SPLIT_ABOVE` is replaced by its children and by what of
+    it they leave untimed; the smallest parts are put together beyond `max_parts`.
+
+    Parameters
+    ----------
+    collection : Collection
+    by : Field, optional
+        Its levels are compared; with none, or a single level, only the whole is returned.
+
+    Returns
+    -------
+    DataFrame
+        A row per level and the whole (``level`` `fields.ALL_RUNS`), a column per part, the largest first,
+        `UNATTRIBUTED` last; each row sums to 1.
+    """
+    t = timing(collection)
+    share = {name: seconds / t.runtime_s for name, seconds in cut(t).items()}
+    order = sorted(share, key=lambda name: -share[name].mean())
+    if len(order) > max_parts:
+        small = order[max_parts - 1 :]
+        share[OTHER] = sum(share[name] for name in small)
+        order = [*order[: max_parts - 1], OTHER]
+    frame = pd.DataFrame({name: share[name] for name in order}, index=range(len(t.runtime_s)))
+    frame[UNATTRIBUTED] = t.unattributed() / t.runtime_s
+    whole = frame.mean().to_frame().T.assign(level=ALL_RUNS, n_runs=len(frame))
+    codes, labels = bins(by) if by is not None else (None, ())
+    if len(labels) < 2:
+        return whole.set_index("level")
+    each = frame.groupby(codes).mean()
+    each["level"] = [labels[i] for i in each.index]
+    each["n_runs"] = np.bincount(codes)[each.index]
+    return pd.concat([each, whole]).set_index("level")
+
+
+def drawn_parts(composition):
+    """Return a `composition` to draw: parts that would be seen in no row are put together as `OTHER`.
+
+    The largest is always kept, and one such part alone is, too; each row still sums to 1.
+    """
+    parts = composition.drop(columns=["n_runs", UNATTRIBUTED])
+    unseen = [name for name in parts.columns[1:] if name == OTHER or parts[name].max() < LEAST_DRAWN]
+    if len(unseen) < 2:
+        return composition
+    others = parts[unseen].sum(axis=1)
+    kept = parts.drop(columns=unseen)
+    return pd.concat([kept.assign(**{OTHER: others}), composition[[UNATTRIBUTED, "n_runs"]]], axis=1)
+
+
+def cut(t):
+    """Return seconds per run of each part of a cut through the tree, by name.
+
+    Disjoint parts: a part whose mean share exceeds `SPLIT_ABOVE` is replaced by its children and
+    by what they leave untimed.
+    """
+    parts, queue = {}, list(t.roots)
+    while queue:
+        i = queue.pop(0)
+        children = t.children(i)
+        if children and (t.whole[:, i] / t.runtime_s).mean() > SPLIT_ABOVE:
+            parts[REST.format(t.paths[i])] = t.rest(i)
+            queue += children
+        else:
+            parts[t.paths[i]] = t.whole[:, i]
+    return parts
+
+
+def repeated_parts(collection):
+    """Return the parts of the cut that occur more than once a run on average, largest first."""
+    t = timing(collection)
+    mean_counts = dict(zip(t.paths, mean_present(t.counts), strict=True))
+    parts = cut(t)
+    repeated = [name for name in parts if mean_counts.get(name, 0) > 1]
+    return sorted(repeated, key=lambda name: -(parts[name] / t.runtime_s).mean())
+
+
+def subsections(collection):
+    """Return the children of the largest part of the cut that has any."""
+    t = timing(collection)
+    parts = cut(t)
+    for name in sorted(parts, key=lambda name: -(parts[name] / t.runtime_s).mean()):
+        if name in t.paths and t.children(t.paths.index(name)):
+            return [t.paths[i] for i in t.children(t.paths.index(name))]
+    return []
+
+
+def counts(collection, section):
+    """Return how often `section` ran in each run, NaN where that is not known."""
+    t = timing(collection)
+    if section not in t.paths:
+        return np.full(len(t.runtime_s), np.nan)
+    return t.counts[:, t.paths.index(section)]
+
+
+def per_occurrence(collection, by, sections=None):
+    """Return seconds per occurrence (one evaluation, say) by section and level.
+
+    Parameters
+    ----------
+    collection : Collection
+    by : Field
+    sections : list of str, optional
+        All that occur more than once a run on average, if left out.
+
+    Returns
+    -------
+    DataFrame
+        ``level``, ``section``, ``per_occurrence_s`` (mean over the level's runs of
+        seconds / count), ``count`` (mean), ``n_runs`` (with a count). Levels in natural order.
+    """
+    t = timing(collection)
+    codes, labels = bins(by)
+    if sections is None:
+        repeated = mean_present(t.counts) > 1
+        sections = [path for path, keep in zip(t.paths, repeated, strict=True) if keep]
+    rows = []
+    for i in map(t.paths.index, sections):
+        each = t.seconds[:, i] / t.counts[:, i]
+        known = np.isfinite(each)
+        n = np.bincount(codes[known], minlength=len(labels))
+        seconds = np.bincount(codes[known], each[known], minlength=len(labels))
+        occurred = np.bincount(codes[known], t.counts[known, i], minlength=len(labels))
+        rows += [
+            (labels[k], t.paths[i], seconds[k] / n[k], occurred[k] / n[k], int(n[k]))
+            for k in range(len(labels))
+            if n[k]
+        ]
+    return pd.DataFrame(rows, columns=["level", "section", "per_occurrence_s", "count", "n_runs"])

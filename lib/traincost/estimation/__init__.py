@@ -1,0 +1,1 @@
+"""Estimate how much compute a training took, and how that grew over the years."""

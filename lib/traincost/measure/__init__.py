@@ -1,0 +1,1 @@
+"""Measure a run while it trains: standard library only, so that a training script pays little for it."""

@@ -1,0 +1,146 @@
+"""Our own builds, recorded as the runs on a page are: ``traincost page RUNS_DIR --profile``.
+
+Each build of a page is a run of a collection beside it, ``build/runs``, whose page says where the
+time of a build goes. Its sections are the parts that `publish.publish` names; below ``notebook``
+they are the notebook's cells, by their tag or the heading above them, as papermill timed them, and
+the figures drawn in them.
+"""
+
+import shutil
+import tempfile
+from datetime import datetime
+from pathlib import Path
+
+from traincost import __version__
+from traincost.errors import ParameterError
+from traincost.measure.recorder import RECORD_NAME, Recorder
+from traincost.pages import publish
+from traincost.reading import remote
+
+TIMES_MIME = "application/vnd.traincost.times+json"
+_LAST_CELL = f"from traincost import figures\ndisplay({{{TIMES_MIME!r}: list(figures.TAKEN)}}, raw=True)"
+
+
+class Watch:
+    """Times a build into the sections of a run.
+
+    Parameters
+    ----------
+    run : record.Recorder
+        Entered already.
+    """
+
+    def __init__(self, run):
+        self.section = run.section
+        self._run = run
+
+    def prepared(self, notebook):
+        """Return the notebook with a cell at its end that hands over what each figure took."""
+        from nbformat.v4 import new_code_cell
+
+        notebook.cells.append(new_code_cell(_LAST_CELL, metadata={"tags": ["profile"]}))
+        return notebook
+
+    def executed(self, notebook):
+        """Add the times of the executed cells to the run; return the notebook without our own."""
+        drawn = notebook.cells.pop().outputs[0].data[TIMES_MIME]
+        for name, seconds in cell_seconds(notebook, drawn):
+            self._run.add(f"notebook/{name}", seconds)
+        self._run.config |= _described(notebook)
+        return notebook
+
+
+def recorded(build, output=None):
+    """Run a build, record it, and make the page of all builds recorded there.
+
+    Parameters
+    ----------
+    build : callable
+        Takes a `Watch`, returns the path of the page that it built.
+    output : path, optional
+        Where it will write, if that is known.
+
+    Returns
+    -------
+    tuple of (Path, Path)
+        The page, and that of its builds, ``build/profiling.html`` beside it.
+
+    Raises
+    ------
+    ParameterError
+        `output` is not on this machine.
+    """
+    if output is not None and remote.is_url(output):
+        shown = remote.shown(output)
+        raise ParameterError(f"`--profile` needs a folder of this machine as output, got {shown!r}")
+    with tempfile.TemporaryDirectory(prefix="traincost-") as kept:
+        # Elsewhere first: a build that is refused leaves nothing where its page would have been.
+        with Recorder(kept) as run:
+            page = build(Watch(run))
+            place = _next(page.parent / "build" / "runs")
+            run.run_id = place.name
+        shutil.move(Path(kept, RECORD_NAME), place / RECORD_NAME)
+    parameters = {"collection": f"builds of {run.config['collection']}"}
+    return page, publish.page(place.parent, page.parent / "build", parameters)
+
+
+def _described(notebook):
+    """Return what tells one build from another."""
+    from traincost.pages.exporter import report_data
+
+    report = report_data(notebook)
+    asked = report["parameters"]
+    return {
+        "collection": asked["collection"] or asked["runs_dir"],
+        "n_runs": report["n_runs"],
+        "version": __version__,
+    }
+
+
+def _next(builds):
+    """Make and return the folder of the next build."""
+    builds.mkdir(parents=True, exist_ok=True)
+    numbers = [int(path.name) for path in builds.iterdir() if path.name.isdecimal()]
+    place = builds / str(max(numbers, default=0) + 1)
+    place.mkdir()
+    return place
+
+
+def cell_seconds(notebook, drawn=()):
+    """Yield (section, seconds) of an executed notebook.
+
+    Parameters
+    ----------
+    notebook : NotebookNode
+        As papermill executed it.
+    drawn : sequence of (float, float)
+        When each figure was begun, in seconds since the epoch, and what it took.
+    """
+    whole, heading = notebook.metadata.papermill, ""
+    ended = _epoch(whole.start_time)
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            heading = _heading(cell.source) or heading
+            continue
+        started = _epoch(cell.metadata.papermill.start_time)
+        if not heading and cell is notebook.cells[0]:
+            yield "start-of-kernel", started - ended
+        ended = _epoch(cell.metadata.papermill.end_time)
+        name = next(iter(cell.metadata.tags), heading or "other")
+        yield name, ended - started
+        for began, seconds in drawn:
+            if started <= began < ended:
+                yield f"{name}/figures", seconds
+    yield "end-of-kernel", max(0.0, _epoch(whole.end_time) - ended)
+
+
+def _heading(source):
+    """Return the anchor of the last heading in a Markdown cell, or an empty text."""
+    from traincost.pages.exporter import anchor
+
+    headings = [line.lstrip("# ") for line in source.splitlines() if line.startswith("#")]
+    return anchor(headings[-1]) if headings else ""
+
+
+def _epoch(stamp):
+    return datetime.fromisoformat(stamp).timestamp()

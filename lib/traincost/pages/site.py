@@ -1,0 +1,96 @@
+"""The front page of a folder of published pages, ``reports/index.html``, and the links between them.
+
+What it says of a page is in the JSON beside it; a file that is no report is passed over. A page
+does not know its neighbours when it is built, so their links are set here, in the place that each
+page keeps for them.
+"""
+
+import os
+import urllib.parse
+from pathlib import Path
+
+from traincost.errors import NothingToReport
+from traincost.pages import exporter
+from traincost.reading.formats.files import Unreadable, parse_json, read_bytes
+from traincost.results import render
+from traincost.results.report import FORMAT
+
+TITLE = "all reports"
+KINDS = {
+    "profiling": "what it cost and where the time went",
+    "estimation": "how much compute it was",
+    "compare": "what a change did to it",
+    "benchmark": "how fast it is",
+}
+
+
+def build(folder):
+    """Write ``index.html`` for the reports in the sub-folders of `folder`, and link them.
+
+    Pages are listed by the latest start of their runs, the newest first, then by title.
+
+    Returns
+    -------
+    Path
+        Of the index.
+
+    Raises
+    ------
+    NothingToReport
+        `folder` is no directory, or holds no report.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise NothingToReport(f"{os.fspath(folder)!r} is no directory of reports")
+    entries = [
+        entry for kind in KINDS for path in sorted(folder.glob(f"*/{kind}.json")) if (entry := _entry(path))
+    ]
+    if not entries:
+        raise NothingToReport(f"{os.fspath(folder)!r} holds no report; build one with traincost page")
+    entries.sort(key=lambda entry: entry["title"])
+    entries.sort(key=lambda entry: entry["latest"], reverse=True)
+    for before, entry, after in zip([None, *entries], entries, [*entries[1:], None], strict=False):
+        _link(before, entry, after)
+    _write(folder / "index.html", exporter.framed(TITLE, render.site(entries)))
+    return folder / "index.html"
+
+
+def _link(before, entry, after):
+    """Set the links of a page to the front page and to those listed before and after it."""
+    page = entry["page"]
+    if not page.is_file():
+        return
+    links = [("up", "../index.html", TITLE)]
+    for how, other in (("prev", before), ("next", after)):
+        if other is not None:
+            links.append((how, f"../{other['address']}", other["title"]))
+    old = page.read_text(encoding="utf-8")
+    new = render.placed(old, links)
+    if new != old:
+        _write(page, new)
+
+
+def _write(path, page):
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_text(page, encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def _entry(path):
+    """Return what the index says of a report, or None where `path` is none."""
+    try:
+        report = parse_json(read_bytes(path))
+    except Unreadable:
+        return None
+    if not isinstance(report, dict) or report.get("format") != FORMAT:
+        return None
+    said = report.get("summary") or report.get("findings") or []
+    return {
+        "title": str(report.get("title", path.parent.name)),
+        "what": KINDS[path.stem],
+        "page": path.with_suffix(".html"),
+        # Quoted: a folder may be called like a scheme, or hold a question mark.
+        "address": f"{urllib.parse.quote(path.parent.name, errors='surrogateescape')}/{path.stem}.html",
+        "latest": str(report.get("latest") or ""),
+        "summary": [str(sentence) for sentence in said[:3]],
+    }

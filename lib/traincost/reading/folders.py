@@ -1,0 +1,198 @@
+"""The folder of an index, here or elsewhere: whole files, one of them switched in one step."""
+
+import os
+import time
+from contextlib import contextmanager, suppress
+
+from traincost.errors import ParameterError
+from traincost.reading import remote
+from traincost.reading.rows import printable
+
+LOCK = ".lock"
+# Elsewhere there is no lock: what no list names may be the work of a refresh under way.
+LEFTOVER_S = 24 * 3600
+
+
+def encoded(path):
+    """Return a path as bytes."""
+    return os.fsencode(path)
+
+
+def decoded(path):
+    """Return bytes as a path."""
+    return os.fsdecode(path)
+
+
+def at(path):
+    """Return the folder at a path or URL, or None where that is no path."""
+    if remote.is_url(path):
+        return Elsewhere(path)
+    return Here(os.fspath(path)) if isinstance(path, str | os.PathLike) and os.fspath(path) else None
+
+
+class Here:
+    """A folder of this machine."""
+
+    def __init__(self, path):
+        self._path = path
+        self.shown = repr(path)
+
+    def make(self):
+        """Make the folder where it is not there."""
+        os.makedirs(self._path, exist_ok=True)
+
+    def names(self):
+        """Return the names of the files in it; none where it is not there."""
+        try:
+            return os.listdir(self._path)
+        except FileNotFoundError:
+            return []
+
+    def read(self, name):
+        """Return the content of a file, or None where there is none."""
+        try:
+            with open(self._of(name), "rb") as file:
+                return file.read()
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return None
+
+    def file(self, name):
+        """Return a file for pyarrow to read from."""
+        return self._of(name)
+
+    def create(self, name):
+        """Open a new file for writing."""
+        return open(self._of(name), "wb")
+
+    def publish(self, files):
+        """Put contents (a dict of name to bytes) in the place of files, each in one step.
+
+        A name may begin with a folder in this one. All are written beside before the first is
+        switched: where there is no room for them, the old ones stay.
+        """
+        beside = {_beside(name): name for name in files}
+        try:
+            for temporary, name in beside.items():
+                os.makedirs(os.path.dirname(self._of(temporary)), exist_ok=True)
+                with open(self._of(temporary), "wb") as file:
+                    file.write(files[name])
+                    file.flush()
+                    os.fsync(file.fileno())
+            for temporary, name in beside.items():
+                os.replace(self._of(temporary), self._of(name))
+        except BaseException:
+            self.remove(beside)
+            raise
+
+    def remove(self, names):
+        """Remove files; one that is gone already is no matter."""
+        for name in names:
+            with suppress(FileNotFoundError):
+                os.remove(self._of(name))
+
+    def leftovers(self, is_ours, kept):
+        """Return the names of files that `is_ours` accepts and nothing names; call it under the lock."""
+        return [name for name in self.names() if is_ours(name) and name not in kept]
+
+    @contextmanager
+    def locked(self):
+        """Wait for other refreshes of this folder to end, and keep others out."""
+        import fcntl
+
+        with open(self._of(LOCK), "wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _of(self, name):
+        return os.path.join(self._path, name)
+
+
+def _beside(name):
+    folder, slash, name = name.rpartition("/")
+    return f"{folder}{slash}.{name}.tmp"
+
+
+class Elsewhere:
+    """A folder at an fsspec URL. Whoever publishes last wins; the files of both are whole."""
+
+    def __init__(self, url):
+        self._system, self._path = remote.filesystem(url)
+        self.shown = repr(remote.shown(url))
+
+    def make(self):
+        """Make the folder where such a thing exists."""
+        remote.retried(self._system.makedirs, self._path, exist_ok=True)
+
+    def names(self):
+        """Return the names of the files in it."""
+        return [path.rpartition("/")[2] for path in self._found()]
+
+    def _found(self):
+        try:
+            return {info["name"]: info for info in remote.retried(self._system.ls, self._path, detail=True)}
+        except FileNotFoundError:
+            return {}
+
+    def read(self, name):
+        """Return the content of a file, or None where there is none."""
+        try:
+            return remote.retried(self._system.cat_file, self._of(name))
+        except FileNotFoundError:
+            return None
+
+    def file(self, name):
+        """Return a file for pyarrow to read from."""
+        import pyarrow as pa
+
+        return pa.BufferReader(remote.retried(self._system.cat_file, self._of(name)))
+
+    @contextmanager
+    def create(self, name):
+        """Open a new file for writing; it is there once it is whole."""
+        # Through a file of this machine, so that an upload that fails can be tried again.
+        import tempfile
+
+        with tempfile.NamedTemporaryFile(prefix="traincost-") as file:
+            yield file
+            file.flush()
+            remote.retried(self._system.put_file, file.name, self._of(name))
+
+    def publish(self, files):
+        """Put contents in the place of files; object stores do so in one step for each."""
+        for name, content in files.items():
+            remote.retried(self._system.pipe_file, self._of(name), content)
+
+    def remove(self, names):
+        """Remove files; one that is gone already is no matter."""
+        for name in names:
+            with suppress(FileNotFoundError):
+                remote.retried(self._system.rm_file, self._of(name))
+
+    def leftovers(self, is_ours, kept):
+        """Return the names of old files that `is_ours` accepts and nothing names."""
+        names = {path.rpartition("/")[2]: info for path, info in self._found().items()}
+        return [n for n, info in names.items() if is_ours(n) and n not in kept and _is_old(info)]
+
+    @contextmanager
+    def locked(self):
+        """Do nothing: there is no lock elsewhere."""
+        yield
+
+    def _of(self, name):
+        return f"{self._path}/{name}"
+
+
+def _is_old(info):
+    changed = info.get("LastModified") or info.get("mtime") or info.get("created")
+    changed = changed.timestamp() if hasattr(changed, "timestamp") else changed
+    return isinstance(changed, int | float) and time.time() - changed > LEFTOVER_S
+
+
+@contextmanager
+def told(folder):
+    """Say of what cannot be written which folder it was for."""
+    try:
+        yield
+    except OSError as problem:
+        reason = problem.strerror or remote.why(problem)
+        raise ParameterError(f"the folder {printable(folder.shown)} cannot be written: {reason}") from None

@@ -1,0 +1,243 @@
+"""Job directories of Hydra, of a multirun or single: what was composed, in ``.hydra/``.
+
+Hydra records the settings of a job and never what came of it. So this reader mostly describes:
+the runs that other readers find in a job's directory get its settings, and the job is no run
+beside them. Where nothing else is found, the job is the run, and its runtime is
+
+1. ``runtime_s``, or ``cost_runtime_s``, of a JSON object in a file of the job's directory: names
+   that say their unit. No more is taken from such a file; the jobs of a multirun often share a
+   process, and timers that keep adding up tell no job from those before it;
+2. else the time from the first to the last record of the job's log, by Hydra's default format or
+   any whose lines begin with the date. This is approximate and noted: nothing before or after the
+   records counts, and a job killed in the middle ends like any other.
+
+Settings are ``config.yaml`` as it was composed (interpolations stay as written) and, of
+``overrides.yaml``, what names no field of it: the choice of a config group, say. ``hydra.yaml``
+names the job and where it wrote, and is no setting. ``multirun.yaml`` is no run. Where all jobs
+of a multirun wrote into one directory, ``.hydra`` is that of the last: nothing gets its settings.
+"""
+
+import datetime
+import math
+import os
+import re
+
+from traincost.reading.formats.files import Unreadable, names, opened, parse_json, read_bytes, shortened
+from traincost.reading.formats.flatten import MAX_FIELDS, flat
+from traincost.reading.formats.run import FAILED, UNFINISHED, UNREADABLE, Run
+from traincost.reading.formats.values import runtime
+from traincost.reading.formats.yaml_text import parse_yaml
+
+NAME = "hydra"
+TITLE = "Hydra job directories (.hydra)"
+FOLDER_NAME = ".hydra"
+CONFIG_NAME, OVERRIDES_NAME, HYDRA_NAME = "config.yaml", "overrides.yaml", "hydra.yaml"
+MULTIRUN_NAME = "multirun.yaml"
+RUNTIME_NAMES = ("runtime_s", "cost_runtime_s")
+MAX_RESULTS = 20  # files of a job's directory that are looked into for a runtime
+MAX_RESULT_MIB = 1
+LOG_END_BYTES = 2**16  # read at each end of a log
+APPROXIMATE = "runtime is the time from the first to the last record of its log: approximate"
+
+_STAMP = re.compile(
+    r"^\[?(?:\x1b\[[0-9;]*m)*(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[,.](\d{1,6}))?", re.MULTILINE
+)
+_LEVEL = re.compile(r"\[(?:ERROR|CRITICAL)\]")
+_TRACEBACK = "Traceback (most recent call last)"
+_RAISED = re.compile(r"^([A-Za-z_][\w.]{0,80})(?::|\s*$)")
+_DIRECTORY_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[/\\](\d\d)-(\d\d)-(\d\d)")
+_OVERRIDE = re.compile(r"\+{0,2}([^=~]+)=(.*)", re.DOTALL)
+NAMES = re.compile(re.escape(FOLDER_NAME))
+
+
+def sources(directory, names):
+    """Return Hydra's folder where the directory holds one."""
+    return [FOLDER_NAME] if FOLDER_NAME in names else []
+
+
+def read(path, run_id):
+    """Return the job whose ``.hydra`` is at `path`; `run_id` names the directory around it."""
+    found = names(path)
+    if CONFIG_NAME not in found and HYDRA_NAME not in found:
+        return []
+    run = Run(run_id, named=False)
+    folder, hydra = os.path.dirname(path), _hydra(path, run.notes)
+    run.report = _text(hydra, "job", "name")  # the application, which is no task of its own
+    run.fingerprint = _text(hydra, "runtime", "output_dir")
+    if _is_shared(hydra, folder):
+        run.status = UNREADABLE
+        run.reason = "is shared by all jobs of a multirun: its settings are those of the last one only"
+        return [run]
+    try:
+        run.config = _config(path, found, run.notes)
+    except Unreadable as problem:
+        run.status, run.reason = UNREADABLE, f"has a {CONFIG_NAME} that {problem}"
+        return [run]
+    _add_times(run, folder, hydra)
+    return [run]
+
+
+# -- settings ------------------------------------------------------------------------------
+
+
+def _hydra(path, notes):
+    """Return the mapping ``hydra`` of ``hydra.yaml``; empty, and noted, where there is none."""
+    try:
+        content = parse_yaml(read_bytes(os.path.join(path, HYDRA_NAME)))
+    except Unreadable as problem:
+        notes.append(f"{HYDRA_NAME} {problem}: the name of the job is unknown")
+        return {}
+    hydra = content.get("hydra") if isinstance(content, dict) else None
+    return hydra if isinstance(hydra, dict) else {}
+
+
+def _value(hydra, *keys):
+    for key in keys:
+        hydra = hydra.get(key) if isinstance(hydra, dict) else None
+    return hydra
+
+
+def _text(hydra, *keys):
+    value = _value(hydra, *keys)
+    return value if isinstance(value, str) and "???" not in value and "${" not in value else ""
+
+
+def _is_multirun(hydra):
+    """Say whether a job is one of a multirun; before Hydra 1.2 only its number tells."""
+    mode = _value(hydra, "mode")
+    return mode == "MULTIRUN" or (mode is None and isinstance(_value(hydra, "job", "num"), int))
+
+
+def _is_shared(hydra, folder):
+    if not _is_multirun(hydra):
+        return False
+    subdir = _value(hydra, "sweep", "subdir")
+    in_place = isinstance(subdir, str) and os.path.normpath(subdir or ".") == "."
+    return in_place or MULTIRUN_NAME in names(folder)
+
+
+def _config(path, found, notes):
+    if CONFIG_NAME not in found:
+        notes.append(f"has no {CONFIG_NAME}: only what was overridden is known")
+    config = parse_yaml(read_bytes(os.path.join(path, CONFIG_NAME))) if CONFIG_NAME in found else {}
+    if config is not None and not isinstance(config, dict):
+        raise Unreadable(f"holds a {type(config).__name__} at the top, not a mapping")
+    fields = flat(config or {}, notes)
+    for name, value in _overrides(path, found, notes).items():
+        fields.setdefault(name, value)
+    return fields
+
+
+def _overrides(path, found, notes):
+    """Return the overrides of the task as dotted path to text, without their quotes."""
+    if OVERRIDES_NAME not in found:
+        return {}
+    try:
+        lines = parse_yaml(read_bytes(os.path.join(path, OVERRIDES_NAME)))
+    except Unreadable as problem:
+        notes.append(f"{OVERRIDES_NAME} {problem}: left out")
+        return {}
+    texts = [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
+    matches = [_OVERRIDE.fullmatch(text) for text in texts[:MAX_FIELDS]]
+    return {m[1].strip(): _unquoted(m[2].strip()) for m in matches if m}
+
+
+def _unquoted(text):
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
+
+
+# -- times ---------------------------------------------------------------------------------
+
+
+def _add_times(run, folder, hydra):
+    """Give the job its start and runtime; where none is known, the reason."""
+    listed = names(folder)
+    started, ended, error = _log_times(folder, _log_name(run.report, listed))
+    run.started_at = started.isoformat() if started else _directory_start(hydra)
+    name, run.runtime_s, run.reason = _result(folder, listed, run.notes)
+    if name:
+        run.parts = [name]
+        return
+    run.runtime_s = (ended - started).total_seconds() if started and ended > started else None
+    if error:
+        run.status, run.reason = FAILED, f"left no result, and its log ends with {error}"
+    elif run.runtime_s is None:
+        run.status = UNFINISHED
+        run.reason = "has no runtime: no result with runtime_s in its directory, nor a log with two times"
+    else:
+        run.notes.append(APPROXIMATE)
+
+
+def _result(folder, listed, notes):
+    """Return the first file that has a runtime, the runtime, and why it cannot be used."""
+    for name in [name for name in listed if name.endswith(".json")][:MAX_RESULTS]:
+        try:
+            content = parse_json(read_bytes(os.path.join(folder, name), MAX_RESULT_MIB))
+        except Unreadable as problem:
+            notes.append(f"{name} {problem}: no runtime is taken from it")
+            continue
+        for key in RUNTIME_NAMES:
+            if isinstance(content, dict) and content.get(key) is not None:
+                if content.get("sections"):
+                    notes.append(f"{name} holds sections too: not taken, its timers may span several jobs")
+                return name, *runtime(content[key], f"{key} of {name}")
+    return "", None, ""
+
+
+def _log_name(job, listed):
+    """Return the log's name: the job's, else the only one there is."""
+    if job and f"{job}.log" in listed:
+        return f"{job}.log"
+    logs = [name for name in listed if name.endswith(".log")]
+    return logs[0] if len(logs) == 1 else ""
+
+
+def _log_times(folder, name):
+    """Return the times of the first and last record of a log, and the error that it ends with."""
+    if not name:
+        return None, None, ""
+    try:
+        head, tail = _ends(os.path.join(folder, name))
+    except Unreadable:
+        return None, None, ""
+    first = next(_stamped(head), None)
+    *_, last = (None, *_stamped(tail))
+    error = _error(tail[last[1] :] if last else tail)
+    return (first[0], last[0], error) if first and last else (None, None, error)
+
+
+def _ends(path):
+    """Return the text at both ends of a file of any length; the same text where it is short."""
+    with opened(path, math.inf) as file:
+        head = file.read(LOG_END_BYTES)
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - LOG_END_BYTES))
+        tail = file.read(LOG_END_BYTES)
+    return head.decode("utf-8", "replace"), tail.decode("utf-8", "replace")
+
+
+def _stamped(text):
+    """Yield the time of each record that begins with one, and where it begins."""
+    for match in _STAMP.finditer(text):
+        day, clock, fraction = match.groups()
+        try:
+            at = datetime.datetime.fromisoformat(f"{day}T{clock}.{(fraction or '0').ljust(6, '0')}")
+        except ValueError:  # a month of 13, say
+            continue
+        yield at, match.start()
+
+
+def _error(record):
+    """Return what went wrong in the last record of a log, by the exception's type alone."""
+    if _TRACEBACK in record:
+        raised = [match[1] for line in record.splitlines() if (match := _RAISED.match(line))]
+        return shortened(f"a traceback ({raised[-1]})") if raised else "a traceback"
+    return "an error" if _LEVEL.search(record.split("\n", 1)[0]) else ""
+
+
+def _directory_start(hydra):
+    """Return the start, in local time, that Hydra's default directory of a single run names."""
+    match = _DIRECTORY_STAMP.search(_text(hydra, "runtime", "output_dir"))
+    if match is None or _is_multirun(hydra):  # the directory of a multirun has the sweep's start
+        return ""
+    return f"{match[1]}T{match[2]}:{match[3]}:{match[4]}"

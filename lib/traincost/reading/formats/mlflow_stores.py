@@ -1,0 +1,352 @@
+"""The two stores of MLflow, as records: a SQLite database, and directories of small files.
+
+MLflow itself is not imported. The database is opened for reading only; one that is in use, with
+a write-ahead log or a journal beside it, is copied first, as SQLite would write to read it.
+"""
+
+import os
+import re
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from traincost.columns import finite
+from traincost.reading.formats import files
+from traincost.reading.formats.files import Unreadable, read_bytes, read_head, shortened
+from traincost.reading.formats.yaml_text import parse_yaml
+
+SQLITE_MAGIC = b"SQLite format 3\0"
+MAX_COPY_MIB = 1024  # of a database in use
+MAX_STEPS = 500_000_000  # of SQLite's machine for one query; a row takes about ten
+MAX_VALUE_BYTES = 1_000_000  # of one text; MLflow's own limit is 8,000 characters
+MAX_ENTRIES = 20_000  # parameters or metrics of one run
+MAX_NESTING = 16  # directories of a parameter's name with slashes in it
+_STEPS_PER_CALL = 100_000
+_NEEDED = {"runs", "experiments", "params", "tags"}  # the tables of metrics came later
+_CODES = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
+_RUN_ID = re.compile(r"[0-9a-f]{32}")
+_PARENT, _RUN_NAME = "mlflow.parentRunId", "mlflow.runName"
+
+
+@dataclass(slots=True)
+class Record:
+    """One run as a store holds it.
+
+    Attributes
+    ----------
+    run_id, name, experiment, experiment_id, parent : str
+    status : str
+        In MLflow's words: FINISHED, RUNNING, …
+    start_ms, end_ms, last_ms : int, or None
+        Milliseconds since 1970; `last_ms` that of the last metric.
+    deleted : bool
+    params : dict
+        Name to text.
+    metrics, peaks : dict
+        Name to the last value, and to the largest one of the monitor's metrics (``system/…``).
+    folder : str
+        The run's directory below that of the store, in a store of files.
+    problem : str
+        Why the record cannot be read.
+    notes : list of str
+    """
+
+    run_id: str
+    name: str = ""
+    experiment: str = ""
+    experiment_id: str = ""
+    parent: str = ""
+    status: str = ""
+    start_ms: int | None = None
+    end_ms: int | None = None
+    last_ms: int | None = None
+    deleted: bool = False
+    params: dict = field(default_factory=dict)
+    metrics: dict = field(default_factory=dict)
+    peaks: dict = field(default_factory=dict)
+    folder: str = ""
+    problem: str = ""
+    notes: list = field(default_factory=list)
+
+
+# -- SQLite --------------------------------------------------------------------------------
+
+
+def sqlite_store(path):
+    """Return the records in a SQLite database; none where it is not MLflow's.
+
+    Raises
+    ------
+    Unreadable
+        The database is damaged, or reading it exceeds a limit.
+    """
+    try:
+        with _at_rest(path) as (location, query), closing(_connected(location, query)) as connection:
+            rows = _Rows(connection, os.path.getsize(location))
+            return _records(rows) if rows.tables >= _NEEDED else []
+    except (sqlite3.Error, OSError, ValueError, OverflowError) as problem:
+        if str(problem) == "interrupted":
+            raise Unreadable(f"takes more than {MAX_STEPS} steps to read") from None
+        raise Unreadable(f"is no readable database: {shortened(str(problem))}") from None
+
+
+@contextmanager
+def _at_rest(path):
+    """Yield a path at which nothing is being written, and how it is to be opened."""
+    beside = [f"{path}{suffix}" for suffix in ("-wal", "-journal")]
+    in_use = [name for name in beside if _holds_something(name)]
+    if not in_use:
+        yield path, "mode=ro&immutable=1"
+        return
+    with tempfile.TemporaryDirectory(prefix="traincost-") as folder:
+        for name in (path, *in_use):
+            copy = os.path.join(folder, "copy" + name.removeprefix(path))
+            with files.opened(name, MAX_COPY_MIB) as source, open(copy, "wb") as target:
+                shutil.copyfileobj(source, target, 2**20)
+        yield os.path.join(folder, "copy"), "mode=rw"
+
+
+def _holds_something(path):
+    try:
+        return bool(read_head(path, 1))
+    except Unreadable:
+        return False
+
+
+def _connected(location, query):
+    """Open a database that may be hostile: no code from its schema, and bounded work."""
+    address = f"file:{quote(os.path.abspath(location))}?{query}"
+    connection = sqlite3.connect(address, uri=True, timeout=1)
+    connection.text_factory = lambda value: value.decode("utf-8", "replace")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
+    connection.execute("PRAGMA trusted_schema=OFF")
+    connection.execute("PRAGMA cell_size_check=ON")
+    return connection
+
+
+class _Rows:
+    """Tables row by row, no more of them than fit in the file.
+
+    A damaged database can hold a page that is reached over and over, and so rows without end.
+    """
+
+    def __init__(self, connection, size):
+        self._connection, self._left, self._steps = connection, 2 * size, 0
+        connection.set_progress_handler(self._step, _STEPS_PER_CALL)
+        self.tables = {"sqlite_master"}
+        self.tables |= {
+            name
+            for (name,) in self.of("sqlite_master", "SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
+
+    def of(self, table, query):
+        """Yield the rows of a query on one table, which may be missing."""
+        if table not in self.tables:
+            return
+        self._steps = 0
+        for row in self._connection.execute(query):
+            self._left -= 16 + sum(len(value) for value in row if isinstance(value, str | bytes))
+            if self._left < 0:
+                raise Unreadable("is damaged: it gives more rows than fit in it")
+            yield row
+
+    def _step(self):
+        self._steps += _STEPS_PER_CALL
+        return self._steps > MAX_STEPS
+
+
+def _records(rows):
+    experiments = {
+        str(key): (str(name), stage)
+        for key, name, stage in rows.of(
+            "experiments", "SELECT experiment_id, name, lifecycle_stage FROM experiments"
+        )
+    }
+    records = {}
+    query = "SELECT run_uuid, name, status, start_time, end_time, lifecycle_stage, experiment_id FROM runs"
+    for run_id, name, status, start, end, stage, experiment_id in rows.of("runs", query):
+        record = Record(str(run_id), str(name or ""), experiment_id=str(experiment_id), status=str(status))
+        record.start_ms, record.end_ms = _whole(start), _whole(end)
+        record.experiment, kept = experiments.get(record.experiment_id, ("", ""))
+        record.deleted = "deleted" in (stage, kept)
+        records[record.run_id] = record
+    _add_texts(rows, records)
+    _add_metrics(rows, records)
+    return list(records.values())
+
+
+def _add_texts(rows, records):
+    for key, value, run_id in rows.of("params", "SELECT key, value, run_uuid FROM params"):
+        if run_id in records:
+            _set(records[run_id].params, str(key), str(value), records[run_id].notes)
+    query = f"SELECT key, value, run_uuid FROM tags WHERE key IN ('{_PARENT}', '{_RUN_NAME}')"
+    for key, value, run_id in rows.of("tags", query):
+        if run_id in records:
+            setattr(records[run_id], "parent" if key == _PARENT else "name", str(value or ""))
+
+
+def _add_metrics(rows, records):
+    query = "SELECT key, value, is_nan, timestamp, run_uuid FROM latest_metrics"
+    for key, value, is_nan, timestamp, run_id in rows.of("latest_metrics", query):
+        if run_id in records:
+            record = records[run_id]
+            _set(record.metrics, str(key), None if is_nan else value, record.notes)
+            record.last_ms = max(record.last_ms or 0, _whole(timestamp) or 0) or None
+    query = (
+        "SELECT key, MAX(value), run_uuid FROM metrics "
+        "WHERE key >= 'system/' AND key < 'system0' AND is_nan = 0 GROUP BY key, run_uuid"
+    )
+    for key, value, run_id in rows.of("metrics", query):
+        if run_id in records and finite(value):
+            _set(records[run_id].peaks, str(key), value, records[run_id].notes)
+
+
+def _set(mapping, name, value, notes):
+    if len(mapping) < MAX_ENTRIES:
+        mapping[name] = value
+    elif not any("beyond the first" in note for note in notes):
+        notes.append(f"parameters or metrics beyond the first {MAX_ENTRIES} are left out")
+
+
+def _whole(value):
+    """Return milliseconds as a whole number, or None where they are none."""
+    return int(value) if finite(value) and abs(value) < 2**62 else None
+
+
+# -- files ---------------------------------------------------------------------------------
+
+
+def stored_files(path):
+    """Return the records that a ``meta.yaml`` describes: those of an experiment, or of one run.
+
+    A run in an experiment is read with the experiment, where its parent and its children are.
+    """
+    folder = os.path.dirname(path)
+    run_ids = [name for name in files.names(folder) if _RUN_ID.fullmatch(name)]
+    try:
+        meta = _meta(path)
+    except Unreadable as problem:
+        if run_ids:
+            meta = {"experiment_id": os.path.basename(folder)}
+        elif _RUN_ID.fullmatch(os.path.basename(folder)) and not _in_experiment(folder):
+            return [Record(os.path.basename(folder), problem=str(problem))]
+        else:
+            return []
+    if _is_run(meta):
+        return [] if _in_experiment(folder) else [_file_record(folder, {})]
+    if "experiment_id" not in meta:
+        return []
+    records = [_file_record(os.path.join(folder, name), meta) for name in run_ids]
+    for record, name in zip(records, run_ids, strict=True):
+        record.folder = name
+    return records
+
+
+def _meta(path):
+    meta = parse_yaml(read_bytes(path))
+    return meta if isinstance(meta, dict) else {}
+
+
+def _is_run(meta):
+    return "run_id" in meta or "run_uuid" in meta
+
+
+def _in_experiment(folder):
+    try:
+        meta = _meta(os.path.join(os.path.dirname(folder), "meta.yaml"))
+    except Unreadable:
+        return False
+    return "experiment_id" in meta and not _is_run(meta)
+
+
+def _file_record(folder, experiment):
+    """Return the record of one run's directory."""
+    record = Record(os.path.basename(folder))
+    record.experiment = str(experiment.get("name") or "")
+    record.experiment_id = str(experiment.get("experiment_id", ""))
+    try:
+        meta = _meta(os.path.join(folder, "meta.yaml"))
+    except Unreadable as problem:
+        record.problem = f"meta.yaml {problem}"
+        return record
+    if not _is_run(meta):
+        record.problem = "meta.yaml describes no run"
+        return record
+    if not _RUN_ID.fullmatch(record.run_id):  # a copy under another name
+        record.run_id = str(meta.get("run_id") or meta.get("run_uuid"))
+    status = meta.get("status")
+    record.status = _CODES.get(status, str(status)) if isinstance(status, int | str) else ""
+    record.start_ms, record.end_ms = _whole(meta.get("start_time")), _whole(meta.get("end_time"))
+    record.deleted = "deleted" in (meta.get("lifecycle_stage"), experiment.get("lifecycle_stage"))
+    tags = _texts(os.path.join(folder, "tags"), record.notes, wanted=(_PARENT, _RUN_NAME))
+    record.parent = tags.get(_PARENT, "")
+    record.name = tags.get(_RUN_NAME) or str(meta.get("run_name") or meta.get("name") or "")
+    record.params = _texts(os.path.join(folder, "params"), record.notes)
+    _add_file_metrics(record, os.path.join(folder, "metrics"))
+    return record
+
+
+def _texts(folder, notes, wanted=None):
+    """Return the text of each file below a folder; a slash in a name made folders of it."""
+    found = {}
+    for name, content in _contents(folder, notes, wanted):
+        found[name] = content.decode("utf-8", "replace").removesuffix("\n")
+    return found
+
+
+def _contents(folder, notes, wanted=None):
+    """Yield name and content of the files below a folder, `MAX_ENTRIES` of them at most."""
+    pending, n_read = [("", 0)], 0
+    while pending:
+        prefix, depth = pending.pop()
+        for entry in files.names(os.path.join(folder, prefix)):
+            name = prefix + entry
+            if wanted is not None and name not in wanted:
+                continue
+            n_read += 1
+            if n_read > MAX_ENTRIES:
+                notes.append(f"parameters or metrics beyond the first {MAX_ENTRIES} are left out")
+                return
+            path = os.path.join(folder, name)
+            if os.path.isdir(path):
+                if depth < MAX_NESTING:
+                    pending.append((f"{name}/", depth + 1))
+                continue
+            try:
+                yield name, read_bytes(path)
+            except Unreadable as problem:
+                notes.append(f"{os.path.basename(folder)}/{shortened(name, 80)} {problem}: left out")
+
+
+def _add_file_metrics(record, folder):
+    """Take from each file of ``timestamp value step`` lines the last step's value."""
+    for name, content in _contents(folder, record.notes):
+        latest, peak = None, None
+        for line in content.splitlines():
+            point = _point(line)
+            if point is None:
+                continue
+            step, timestamp, value = point
+            record.last_ms = max(record.last_ms or 0, timestamp) or None
+            latest = point if latest is None or (step, timestamp) >= latest[:2] else latest
+            peak = value if finite(value) and (peak is None or value > peak) else peak
+        if latest is None:
+            record.notes.append(f"metrics/{shortened(name, 80)} holds no value: left out")
+            continue
+        record.metrics[name] = latest[2] if finite(latest[2]) else None
+        if name.startswith("system/") and peak is not None:
+            record.peaks[name] = peak
+
+
+def _point(line):
+    """Return (step, timestamp, value) of a line, or None where it is cut or damaged."""
+    words = line.split()
+    try:
+        timestamp, value = int(words[0]), float(words[1])
+        step = int(words[2]) if len(words) > 2 else 0
+    except (IndexError, ValueError):
+        return None
+    return (step, timestamp, value) if 0 <= timestamp < 2**62 else None

@@ -1,0 +1,120 @@
+"""Run records: ``run.json`` as `traincost.measure.recorder.Recorder` writes it."""
+
+import os
+import re
+from math import inf
+
+from traincost.columns import finite
+from traincost.measure.recorder import FORMAT, RECORD_NAME
+from traincost.reading.formats.files import Unreadable, parse_json, read_bytes, shortened
+from traincost.reading.formats.flatten import flat
+from traincost.reading.formats.run import COMPLETED, STATUSES, UNREADABLE, Run
+from traincost.reading.formats.values import described, numbers, runtime
+
+NAME = "traincost"
+TITLE = "run records (run.json)"
+MAX_SECTIONS = 5_000  # of one run
+EXACT = 2**53  # above it, not every integer is a float
+_REQUIRED = ("format", "run_id", "config", "runtime_s")
+NAMES = re.compile(re.escape(RECORD_NAME))
+
+
+def sources(directory, names):
+    """Return the record's name where the directory holds it."""
+    return [RECORD_NAME] if RECORD_NAME in names else []
+
+
+def read(path, run_id):
+    """Return the one run recorded at `path`; `run_id` names it where the record cannot."""
+    try:
+        record = parse_json(read_bytes(path))
+        if not isinstance(record, dict):
+            raise Unreadable(f"holds a JSON {type(record).__name__} at the top, not an object")
+    except Unreadable as problem:
+        return [Run(_folder(path) or run_id, UNREADABLE, reason=str(problem))]
+    return [_run(str(record["run_id"]) if "run_id" in record else _folder(path) or run_id, record)]
+
+
+def _folder(path):
+    return os.path.basename(os.path.dirname(path))
+
+
+def _run(run_id, record):
+    missing = [name for name in _REQUIRED if name not in record]
+    run = Run(run_id)
+    run.status = str(record.get("status", COMPLETED))
+    run.started_at = str(record.get("started_at") or "")
+    run.runtime_s, reason = runtime(record.get("runtime_s"))
+    config = record.get("config")
+    if isinstance(config, dict):
+        run.config = flat(config, run.notes)
+    if missing:
+        reason = f"lacks {', '.join(missing)}"
+    elif record["format"] != FORMAT:
+        reason = f"has the format {described(record['format'])}; this reads {FORMAT!r}"
+    elif not isinstance(config, dict):
+        reason = f"config must be an object, got {type(config).__name__}"
+    elif run.status not in STATUSES:
+        reason = f"status must be one of {', '.join(STATUSES)}, got {shortened(run.status, 80)!r}"
+    elif run.status != COMPLETED:
+        reason = f"status is {run.status}" + _error(record.get("error"))
+        if run.status == "running":
+            reason += ": at work still, or killed"
+    run.reason = reason
+    run.sections = _sections(record.get("sections"), run.notes)
+    run.cost = numbers(_prefixed(record.get("cost")), "cost", run.notes)
+    run.scores = numbers(record.get("scores"), "score", run.notes)
+    run.compute = record["compute"] if isinstance(record.get("compute"), dict) else {}
+    return run
+
+
+def _prefixed(cost):
+    """Give every cost column the prefix that tells it from a score."""
+    if not isinstance(cost, dict):
+        return cost
+    return {name if name.startswith("cost_") else f"cost_{name}": v for name, v in cost.items()}
+
+
+def _error(error):
+    kind = error.get("type") if isinstance(error, dict) else None
+    return f" ({shortened(kind, 80)})" if isinstance(kind, str) else ""
+
+
+def _sections(sections, notes):
+    if sections is None:
+        return {}
+    if not isinstance(sections, dict):
+        notes.append(f"sections must be an object, got {type(sections).__name__}: left out")
+        return {}
+    usable = {}
+    are_many, any_empty = len(sections) > MAX_SECTIONS, _has_empty_part("/+/".join(sections))
+    for path, entry in sections.items():
+        if are_many and len(usable) >= MAX_SECTIONS:
+            notes.append(f"sections beyond the first {MAX_SECTIONS} are left out")
+            break
+        try:
+            seconds, count = entry["seconds"], entry["count"]
+        except (KeyError, TypeError):
+            seconds, count = (entry.get("seconds"), None) if isinstance(entry, dict) else (None, None)
+        # Nearly all are plain: they are told here, without a call.
+        is_plain = seconds.__class__ is float and 0.0 <= seconds < inf
+        if is_plain and count.__class__ is int and 0 < count < EXACT and not any_empty:
+            usable[path] = (seconds, count)
+        elif _is_time(seconds) and not _has_empty_part(path):
+            usable[path] = (float(seconds), _count(count))
+        else:
+            notes.append(f"section {shortened(path, 80)!r} has no usable name or seconds: left out")
+    return usable
+
+
+def _has_empty_part(path):
+    # An empty part of the name makes two slashes here.
+    return "//" in f"/{path}/"
+
+
+def _is_time(seconds):
+    return finite(seconds) and seconds >= 0
+
+
+def _count(count):
+    return count if finite(count) and count > 0 and float(count).is_integer() else None

@@ -1,0 +1,303 @@
+"""A table with a row per run, and an optional second one with a row per run and section.
+
+The columns are named by `Table`; where they are not, those with our own names are taken
+(`collection.Collection.runs`), so that a frame of runs written as CSV reads back.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from traincost.columns import SCORE_PREFIX
+from traincost.errors import ParameterError
+from traincost.reading.formats.files import Unreadable, shortened
+from traincost.reading.formats.run import COMPLETED, FAILED, KILLED, RUNNING, UNREADABLE, Run
+from traincost.reading.formats.table_files import read_rows
+from traincost.reading.formats.values import described, numbers, runtime
+
+NAME = "table"
+TITLE = "a table of runs (*.csv, *.jsonl, *.parquet)"
+TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0, "h": 3600.0}
+MEMORY_UNITS = {
+    "B": 2.0**-20,
+    **{unit: 1000.0**power / 2**20 for power, unit in enumerate(("kB", "MB", "GB"), 1)},
+    **{unit: 1024.0 ** (power - 2) for power, unit in enumerate(("KiB", "MiB", "GiB"), 1)},
+}
+OTHER_UNITS = ("count", "")
+SECTION_COLUMNS = ("run", "section", "seconds", "count")
+_STATUSES = {
+    **dict.fromkeys(("completed", "complete", "finished", "success", "succeeded", "done", "ok"), COMPLETED),
+    **dict.fromkeys(("failed", "failure", "crashed", "error", "oom"), FAILED),
+    **dict.fromkeys(("killed", "cancelled", "canceled", "timeout", "preempted"), KILLED),
+    **dict.fromkeys(("running", "pending", "queued"), RUNNING),
+}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity|nan)", re.IGNORECASE)
+# A unit at the end of a column's name, which a name with its own unit takes the place of.
+_UNIT_ENDING = re.compile(r"_(s|sec|seconds|ms|us|min|minutes|h|hours|b|bytes|[kmg]i?b)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Which column of a table is what.
+
+    Attributes
+    ----------
+    runtime_column : str, list of str, or None
+        Wall-clock time; of several, their sum. ``runtime_s`` if None.
+    runtime_unit : str
+        One of `TIME_UNITS`.
+    factor_columns : list of str, or None
+        Settings. If None: those named ``config.…``; if there are none, all that is left.
+    cost_columns : dict
+        Column to unit: one of `TIME_UNITS`, `MEMORY_UNITS` (``MB`` is decimal, ``MiB`` is not),
+        ``count``, or empty for a plain number. Those named ``cost_…`` are taken too.
+    score_columns : list of str, or None
+        Those named ``score.…`` are taken too.
+    run_column, status_column, path_column : str
+        ``run_id``, ``status`` and ``path`` if empty and there.
+    sections_table : str
+        Path of the second table, or empty.
+    sections_columns : dict
+        What it calls the columns ``run``, ``section``, ``seconds`` and ``count``, where it has
+        other names for them; the last may be missing.
+    sections_unit : str
+        Of its ``seconds``: one of `TIME_UNITS`.
+
+    Raises
+    ------
+    ParameterError
+        A unit is not known, or a key of `sections_columns` is none.
+    """
+
+    runtime_column: str | list | None = None
+    runtime_unit: str = "s"
+    factor_columns: list | None = None
+    cost_columns: dict = field(default_factory=dict)
+    score_columns: list | None = None
+    run_column: str = ""
+    status_column: str = ""
+    path_column: str = ""
+    sections_table: str = ""
+    sections_columns: dict = field(default_factory=dict)
+    sections_unit: str = "s"
+
+    def __post_init__(self):
+        for name in ("runtime_unit", "sections_unit"):
+            _check_among(f"`{name}`", getattr(self, name), TIME_UNITS)
+        for column, unit in self.cost_columns.items():
+            _check_among(f"`cost_columns`: {column!r}", unit, (*TIME_UNITS, *MEMORY_UNITS, *OTHER_UNITS))
+        for name in self.sections_columns:
+            _check_among("a key of `sections_columns`", name, SECTION_COLUMNS)
+
+
+def _check_among(what, value, allowed):
+    if value not in tuple(allowed):
+        names = ", ".join(name or repr(name) for name in allowed)
+        raise ParameterError(f"{what} must be one of {names}; got {value!r}")
+
+
+def read_runs(path, table):
+    """Return the runs of the table at `path`.
+
+    Parameters
+    ----------
+    path : str
+    table : Table
+
+    Returns
+    -------
+    list of (str, Run)
+        The run's path, or ``row N`` where it has none, and the run.
+
+    Raises
+    ------
+    Unreadable
+        The file is no table, or too large.
+    ParameterError
+        A column that was named is not there, or none has the runtime.
+    """
+    columns, rows = read_rows(path)
+    roles = _roles(columns, table)
+    found, seen = [], {}
+    for i, (row, reason) in enumerate(rows, start=1):
+        place = _place(row, roles["path"], i)
+        run = _run(row, str(row.get(roles["run"], place)), roles, table)
+        run.named = bool(roles["run"])
+        run.reason = reason or run.reason
+        run.status = UNREADABLE if reason else run.status
+        first = seen.setdefault(tuple(row.items()), i)
+        if first != i and not run.reason:
+            run.status, run.reason = "duplicate", f"equals row {first} in every column: a copy"
+        found.append((place, run))
+    if table.sections_table:
+        _add_sections([run for _, run in found], table)
+    return found
+
+
+# -- columns ---------------------------------------------------------------------------------
+
+
+def _roles(columns, table):
+    """Return which columns are what, as lists and names; an empty name for none."""
+    runtimes = table.runtime_column or ["runtime_s"]
+    roles = {"runtime": [runtimes] if isinstance(runtimes, str) else list(runtimes)}
+    for role, own in (("run", "run_id"), ("status", "status"), ("path", "path")):
+        roles[role] = getattr(table, f"{role}_column") or (own if own in columns else "")
+    roles["cost"] = {name: "" for name in columns if name.startswith("cost_")} | table.cost_columns
+    own_scores = [name for name in columns if name.startswith(SCORE_PREFIX)]
+    roles["score"] = [*dict.fromkeys([*own_scores, *(table.score_columns or ())])]
+    if not table.runtime_column and "runtime_s" not in columns:
+        raise ParameterError(
+            f"`runtime_column` must name the column of the run times; there are {_listed(columns)}"
+        )
+    _check_there("`runtime_column`", roles["runtime"], columns)
+    for role in ("run", "status", "path"):
+        _check_there(f"`{role}_column`", [roles[role]] if roles[role] else [], columns)
+    for name in ("cost_columns", "score_columns", "factor_columns"):
+        _check_there(f"`{name}`", getattr(table, name) or (), columns)
+    roles["factor"] = _factors(columns, roles, table)
+    return roles
+
+
+def _factors(columns, roles, table):
+    """Return column to the name of its setting."""
+    if table.factor_columns is not None:
+        return {name: name.removeprefix("config.") for name in table.factor_columns}
+    own = {name: name.removeprefix("config.") for name in columns if name.startswith("config.")}
+    taken = {*roles["runtime"], *roles["cost"], *roles["score"], "started_at"}
+    taken |= {roles["run"], roles["status"], roles["path"]}
+    return own or {name: name for name in columns if name not in taken}
+
+
+def _check_there(what, names, columns):
+    missing = [name for name in names if name not in columns]
+    if missing:
+        raise ParameterError(f"{what} names {missing[0]!r}; the table has {_listed(columns)}")
+
+
+def _listed(columns):
+    return shortened(", ".join(columns), 600)
+
+
+# -- rows ------------------------------------------------------------------------------------
+
+
+def _place(row, column, i):
+    """Return the path of a run, without what leads to a machine's own directories."""
+    path = str(row.get(column, "")).replace("\\", "/")
+    return path.lstrip("/") or f"row {i}"
+
+
+def _run(row, run_id, roles, table):
+    run = Run(run_id)
+    run.config = {name: row[column] for column, name in roles["factor"].items() if column in row}
+    run.started_at = str(row.get("started_at", ""))
+    run.cost = _costs(row, roles["cost"], run.notes)
+    scores = {name.removeprefix(SCORE_PREFIX): _value(row[name]) for name in roles["score"] if name in row}
+    run.scores = numbers(scores, "score", run.notes)
+    run.runtime_s, run.reason = _runtime(row, roles["runtime"], TIME_UNITS[table.runtime_unit])
+    if roles["status"]:
+        word = str(row.get(roles["status"], ""))
+        run.status = _STATUSES.get(word.strip().lower(), FAILED)
+        if run.status != COMPLETED:
+            run.reason = f"status is {shortened(word, 80)}" if word else "status is missing"
+    return run
+
+
+def _runtime(row, columns, factor):
+    """Return the sum of some columns in seconds, and why there is none."""
+    parts = []
+    for name in columns:
+        value = _value(row.get(name))
+        seconds, reason = runtime(value, name)
+        if reason and not (value == 0 and len(columns) > 1):
+            return None, reason.replace("a number of seconds", "a number")
+        parts.append(seconds or 0.0)
+    return runtime(sum(parts) * factor, " + ".join(columns))
+
+
+def _value(cell):
+    """Return a cell as a number where it reads as one, else as it is; None where it is missing."""
+    text = cell.strip() if isinstance(cell, str) else ""
+    if _NUMBER.fullmatch(text) and len(text) < 400:
+        return float(text)
+    return None if cell in ("", "None") else cell
+
+
+def _costs(row, units, notes):
+    """Return cost columns in our units, under names that end in them."""
+    costs = {}
+    for name, unit in units.items():
+        value = _value(row.get(name))
+        if value is None:
+            continue
+        negative = isinstance(value, int | float) and value < 0
+        if isinstance(value, str) or negative:
+            notes.append(f"cost {shortened(name, 80)!r} is no usable number ({described(value)}): missing")
+            continue
+        column, factor = _cost_column(name, unit)
+        costs[column] = value * factor
+    return numbers(costs, "cost", notes)
+
+
+def _cost_column(name, unit):
+    """Return the name of a cost column in our unit, and the factor to get there.
+
+    >>> _cost_column("peak_mem", "GiB")
+    ('cost_peak_mem_mib', 1024.0)
+    """
+    if unit == "" and name.startswith("cost_"):
+        return name, 1.0
+    ending, factor = "", 1.0
+    if unit in TIME_UNITS:
+        ending, factor = "_s", TIME_UNITS[unit]
+    elif unit in MEMORY_UNITS:
+        ending, factor = "_mib", MEMORY_UNITS[unit]
+    elif unit == "count":
+        ending = "" if name.endswith("_count") else "_count"
+    stem = _UNIT_ENDING.sub("", name) if ending in ("_s", "_mib") else name
+    return f"cost_{stem.removeprefix('cost_')}{ending}", factor
+
+
+# -- sections --------------------------------------------------------------------------------
+
+
+def _add_sections(runs, table):
+    """Give runs the sections of the second table; of equal paths of one run, the sum."""
+    try:
+        columns, rows = read_rows(table.sections_table)
+    except Unreadable as problem:
+        raise ParameterError(f"`sections_table` {problem}") from None
+    names = {name: table.sections_columns.get(name, name) for name in SECTION_COLUMNS}
+    needed = [names[name] for name in SECTION_COLUMNS if name != "count" or "count" in table.sections_columns]
+    _check_there("`sections_table` or `sections_columns`", needed, columns)
+    by_id = {}
+    for run in runs:
+        by_id.setdefault(run.run_id, []).append(run)
+    strangers = []
+    for row, reason in rows:
+        run_id = str(row.get(names["run"], ""))
+        if run_id not in by_id:
+            strangers.append(run_id)
+        for run in by_id.get(run_id, ()):
+            _add_section(run, row, reason, names, TIME_UNITS[table.sections_unit])
+    if len(strangers) == len(rows):
+        raise ParameterError("`sections_table` has no row of a run in the table; is its run column the same?")
+    if strangers:
+        runs[0].notes.append(
+            f"{len(strangers)} rows of the sections are of runs that the table does not have, the first "
+            f"{shortened(strangers[0], 80)!r}: left out"
+        )
+
+
+def _add_section(run, row, reason, names, factor):
+    path = str(row.get(names["section"], ""))
+    seconds, count = (_value(row.get(names[name])) for name in ("seconds", "count"))
+    usable, why = runtime(seconds, names["seconds"]) if seconds != 0 else (0.0, "")
+    if reason or why or not all(path.split("/")):
+        why = reason or why or "has no usable name"
+        run.notes.append(f"section {shortened(path, 80)!r}: {why}: left out")
+        return
+    counted = isinstance(count, int | float) and count > 0 and float(count).is_integer()
+    before_s, before = run.sections.get(path, (0.0, 0))
+    both = before is not None and counted
+    run.sections[path] = (before_s + usable * factor, before + int(count) if both else None)

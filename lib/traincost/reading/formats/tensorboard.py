@@ -1,0 +1,404 @@
+"""TensorBoard: the event files of a run, and the hyper-parameters in them.
+
+A file is a sequence of records, each with its length and checksums; a record is an ``Event``
+message, of which the wall time, scalars and the data of the plugin ``hparams`` are used. They
+are walked here: TensorBoard's own reader reads a cut file without a word, and a record of any
+size into memory.
+
+Event files know neither when a run began nor whether it ended. A run is taken to be killed where
+its last event is cut, where a session of hyper-parameters has no end, or where it has no such
+session but most runs beside it have: `SummaryWriter.add_hparams` comes at the end. The runtime
+is the time that the files cover: the union of the spans from first to last event of each, so
+that the pause before a run was resumed does not count, and two writers at once count once. The
+notes say so.
+
+A run is a directory. Belong to it the directories in it that one `SummaryWriter` makes: for
+hyper-parameters (``1700000000.123``) and for several scalars in one chart (``loss_train``), and
+those of one training's parts (`ROLES`).
+"""
+
+import io
+import math
+import os
+import re
+import struct
+from dataclasses import dataclass, field
+
+from traincost.reading.formats import files, wire
+from traincost.reading.formats.files import Unreadable, opened
+from traincost.reading.formats.flatten import flat
+from traincost.reading.formats.identity import iso, without_identity
+from traincost.reading.formats.run import COMPLETED, FAILED, KILLED, UNREADABLE, Run
+from traincost.reading.formats.values import runtime
+
+NAME = "tensorboard"
+TITLE = "TensorBoard event files (events.out.tfevents.*)"
+ROLES = ("train", "validation", "val", "eval", "test")  # directories of one run's parts
+MAX_EVENTS = 2_000_000  # of one file
+MAX_EVENT_BYTES = 2**16  # a larger one is an image or a graph: its wall time alone is used
+MAX_TAGS = 10_000  # of one run
+MAX_FILES = 1_000  # of one run
+MAX_SIBLINGS = 50  # runs beside one that are looked at
+_MARK = ".tfevents."
+_SESSION = re.compile(r"\d{9,11}\.\d+")  # what SummaryWriter.add_hparams calls its directory
+_EARLIEST_S = 1e8  # 1973: an event before that has no clock time
+_NOTE = "runtime is approximate: from the first event to the last of its files"
+_TOO_MANY = f"scalars beyond the first {MAX_TAGS} are left out"
+_FAILURE = 2  # how a session of the hparams plugin ended
+_WALL_TIME = b"\x09"  # the key of an event's first field, eight bytes long
+NAMES = re.compile(rf".*{re.escape(_MARK)}.*", re.DOTALL)
+
+
+def sources(directory, names):
+    """Return the first event file of a directory: it stands for all of them."""
+    return [name for name in names if _MARK in name][:1]
+
+
+def read(path, run_id):
+    """Return the run whose event files lie beside `path`; none where it is part of another's."""
+    folder = os.path.dirname(path)
+    home = _home(folder)
+    if home is None:
+        return []
+    events = _gathered(home)
+    run = Run(run_id if home == folder else os.path.dirname(run_id) or run_id, named=False)
+    run.runtime_s, reason = _active(events)
+    run.started_at = iso(min(span[0] for span in events.spans)) if events.spans else ""
+    run.notes += events.notes
+    config = flat(events.hparams, run.notes)
+    run.config = without_identity(config, "", events.spans[0][0] if events.spans else None, run.notes)
+    run.scores = {tag: value for tag, (_, value) in events.scalars.items() if math.isfinite(value)}
+    run.status, run.reason = _ending(events, reason)
+    if not run.reason and not events.sessions and _others_have_sessions(home):
+        run.status = KILLED
+        run.reason = "has no hyper-parameters, as runs beside it log at their end: killed, or at work still"
+    if run.runtime_s:
+        run.notes.append(_NOTE)
+    return [run]
+
+
+def active_time(directory):
+    """Return the seconds that the event files of a run's directory cover, or None and why not.
+
+    Parameters
+    ----------
+    directory : str
+
+    Returns
+    -------
+    seconds : float or None
+        Approximate: from the first event to the last, without the pauses between files.
+    reason : str
+        Empty where there is a number.
+    """
+    return _active(_gathered(directory))
+
+
+# -- a run's events ------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Events:
+    """What one or more event files hold."""
+
+    spans: list = field(default_factory=list)  # (first, last) wall time of each file
+    n_points: int = 0  # events with data, those of the hparams plugin aside
+    scalars: dict = field(default_factory=dict)  # tag to (wall time, value)
+    hparams: dict = field(default_factory=dict)
+    sessions: int = 0
+    endings: list = field(default_factory=list)
+    problem: str = ""  # of the file with the last event
+    unreadable: bool = False
+    notes: list = field(default_factory=list)
+
+    def add(self, other):
+        """Add the events of another file."""
+        for tag, point in other.scalars.items():
+            if tag not in self.scalars and len(self.scalars) >= MAX_TAGS:
+                self.notes += [_TOO_MANY] if _TOO_MANY not in self.notes else []
+            elif point[0] >= self.scalars.get(tag, point)[0]:
+                self.scalars[tag] = point
+        self.hparams.update(other.hparams)
+        self.spans += other.spans
+        self.n_points += other.n_points
+        self.sessions += other.sessions
+        self.endings += other.endings
+        self.notes += other.notes
+
+
+def _active(events):
+    if not events.spans:
+        return None, events.problem or "holds no event with a time"
+    if events.n_points < 2:
+        return None, "its event files hold fewer than two points: they have no duration"
+    return runtime(_union_s(events.spans), "the time from first to last event")
+
+
+def _union_s(spans):
+    """Return the length of the union of intervals.
+
+    >>> _union_s([(0, 2), (1, 3), (10, 11)])
+    4.0
+    """
+    total, reached = 0.0, -math.inf
+    for first, last in sorted(spans):
+        total += max(0.0, last - max(first, reached))
+        reached = max(reached, last)
+    return total
+
+
+def _ending(events, reason):
+    """Return status and reason of a run, by what its files say of its end."""
+    if events.unreadable:
+        return UNREADABLE, events.problem
+    if events.problem:
+        return KILLED, events.problem
+    if _FAILURE in events.endings:
+        return FAILED, "its hparams session ended with a failure"
+    if events.sessions > len(events.endings):
+        return KILLED, "its hparams session has no end: killed, or at work still"
+    return COMPLETED, reason
+
+
+def _gathered(home):
+    """Return the events of a run's directory and of those in it that are parts of it."""
+    folders = [home, *_members(home)]
+    paths = [os.path.join(folder, name) for folder in folders for name in _event_files(folder)]
+    found, notes = [], []
+    if len(paths) > MAX_FILES:
+        notes.append(f"event files beyond the first {MAX_FILES} are left out")
+    for path in paths[:MAX_FILES]:
+        events = _events(path)
+        _rename(events, os.path.relpath(os.path.dirname(path), home))
+        if events.problem:
+            notes.append(f"{os.path.relpath(path, home)} {events.problem}")
+        found.append(events)
+    found.sort(key=lambda events: max((last for _, last in events.spans), default=-math.inf))
+    whole = _Events(notes=notes)
+    for events in found:
+        whole.add(events)
+    if found:
+        whole.problem, whole.unreadable = found[-1].problem, found[-1].unreadable
+    return whole
+
+
+def _rename(events, part):
+    """Tell the scalars of a part of a run from those of its other parts, as TensorBoard does."""
+    if part in ROLES:
+        events.scalars = {f"{part}/{tag}": point for tag, point in events.scalars.items()}
+    elif part != "." and not events.sessions:
+        # A directory for one series, which is named after it; what is left of a broken one may be more.
+        alone = len(events.scalars) == 1
+        events.scalars = {part if alone else f"{part}/{tag}": p for tag, p in events.scalars.items()}
+
+
+def _event_files(folder):
+    return [name for name in files.names(folder) if _MARK in name]
+
+
+# -- which directories are one run ---------------------------------------------------------
+
+
+def _home(folder):
+    """Return the directory of the run that the events in `folder` belong to.
+
+    None where another directory's file stands for it.
+    """
+    parent, name = os.path.split(folder)
+    if _event_files(parent) and _is_member(parent, name):
+        return None
+    if name in ROLES:
+        roles = [role for role in ROLES if _event_files(os.path.join(parent, role))]
+        if len(roles) > 1:
+            return parent if roles[0] == name else None
+    return folder
+
+
+def _members(home):
+    """Return the directories in a run's directory that are parts of the run."""
+    if not _event_files(home):
+        return [os.path.join(home, role) for role in ROLES if _event_files(os.path.join(home, role))]
+    return [os.path.join(home, name) for name in files.names(home) if _is_member(home, name)]
+
+
+def _others_have_sessions(home):
+    """Say whether most runs beside this one have a directory of hyper-parameters, by the names."""
+    around, own = os.path.split(home)
+    n_others = n_ended = 0
+    for name in files.names(around):
+        inside = files.names(os.path.join(around, name)) if name != own else []
+        if any(_MARK in entry for entry in inside):
+            n_others += 1
+            n_ended += any(_SESSION.fullmatch(entry) for entry in inside)
+        if n_others == MAX_SIBLINGS:
+            break
+    return n_others >= 2 and n_ended > n_others / 2
+
+
+def _is_member(home, name):
+    """Say whether a directory beside event files was made by the same run."""
+    if not (name in ROLES or _SESSION.fullmatch(name) or "_" in name):
+        return False
+    folder = os.path.join(home, name)
+    own = _event_files(folder)
+    if not own or name in ROLES:
+        return bool(own)
+    events = _events(os.path.join(folder, own[0]))
+    if _SESSION.fullmatch(name):
+        return bool(events.sessions)
+    # add_scalars: one tag, with which the directory's name begins.
+    return len(events.scalars) == 1 and name.startswith(next(iter(events.scalars)).replace("/", "_") + "_")
+
+
+# -- files ---------------------------------------------------------------------------------
+
+
+def _events(path):
+    """Return what one event file holds, up to where it is cut or damaged."""
+    events, times = _Events(), []
+    try:
+        with opened(path, limit_mib=math.inf) as file:
+            for n_read, record in enumerate(_records(io.BufferedReader(file, 2**18))):
+                if n_read >= MAX_EVENTS:
+                    raise Unreadable(f"holds more than {MAX_EVENTS} events")
+                wall_s = _add(events, record)
+                if wall_s is not None:
+                    times.append(wall_s)
+                    times = times if len(times) < 1000 else [min(times), max(times)]
+            if not times:
+                events.problem = "holds no event: killed before the first was written"
+    except _Cut as problem:
+        events.problem = str(problem)
+    except Unreadable as problem:
+        events.problem, events.unreadable = str(problem), True
+    events.spans = [(min(times), max(times))] if times else []
+    return events
+
+
+class _Cut(Exception):
+    """A file ends within a record."""
+
+
+def _records(file):
+    """Yield each record of an event file; of one larger than `MAX_EVENT_BYTES` the beginning."""
+    at = 0
+    while header := file.read(12):
+        if len(header) < 12:
+            raise _Cut("ends within an event: killed, at work still, or copied in part")
+        (size,), (check,) = struct.unpack("<Q", header[:8]), struct.unpack("<I", header[8:])
+        if check != _masked(_crc32c(header[:8])):
+            raise Unreadable(f"is damaged at byte {at}")
+        data = file.read(min(size, MAX_EVENT_BYTES) + 4)
+        if size > MAX_EVENT_BYTES:
+            # Read on and not sought, so that the end of a cut file is met.
+            data, left = data[:9] if data[:1] == _WALL_TIME else b"", size - len(data) + 4
+            while left > 0:
+                skipped = len(file.read(min(left, 2**20)))
+                if not skipped:
+                    raise _Cut("ends within an event: killed, at work still, or copied in part")
+                left -= skipped
+        elif len(data) < size + 4:
+            raise _Cut("ends within an event: killed, at work still, or copied in part")
+        elif struct.unpack("<I", data[size:])[0] != _masked(_crc32c(data[:size])):
+            raise Unreadable(f"is damaged at byte {at}")
+        yield data[:size]
+        at += 16 + size
+
+
+def _add(events, record):
+    """Add one ``Event`` message; return its wall time, or None where it has no clock time."""
+    event = wire.message(record)
+    wall_s = wire.double(wire.last(event, 1, bytes))
+    for summary in wire.inside(event, 5):
+        values = wire.inside(summary, 1)
+        hparams = [content for value in values for content in _hparams(value)]
+        for content in hparams:
+            _add_hparams(events, content)
+        events.n_points += len(values) > len(hparams)
+        for value in values:
+            _add_scalar(events, value, wall_s or 0.0)
+    return wall_s if wall_s is not None and _EARLIEST_S < wall_s < 1e11 else None
+
+
+def _add_scalar(events, value, wall_s):
+    number = wire.single(wire.last(value, 2, bytes))
+    tensor = wire.last(value, 8, bytes)
+    if number is None and tensor is not None:
+        number = _scalar_tensor(wire.message(tensor))
+    if number is None:
+        return
+    tag = wire.text(wire.last(value, 1, bytes, b""))
+    if tag in events.scalars or len(events.scalars) < MAX_TAGS:
+        events.scalars[tag] = (wall_s, number)
+    elif _TOO_MANY not in events.notes:
+        events.notes.append(_TOO_MANY)
+
+
+def _scalar_tensor(tensor):
+    """Return the number of a float or double without dimensions, or None."""
+    kind, content = wire.last(tensor, 1, int, 0), wire.last(tensor, 4, bytes, b"")
+    shape = wire.message(wire.last(tensor, 2, bytes, b""))
+    if shape.get(2) or kind not in (1, 2):
+        return None
+    if kind == 1:
+        return wire.single(content or wire.last(tensor, 5, bytes))
+    return wire.double(content or wire.last(tensor, 6, bytes))
+
+
+def _hparams(value):
+    """Return the hparams plugin's messages in one value of a summary: one or none."""
+    metadata = wire.message(wire.last(value, 9, bytes, b""))
+    plugins = wire.inside(metadata, 1)
+    return [
+        wire.message(wire.last(plugin, 2, bytes, b""))
+        for plugin in plugins
+        if wire.last(plugin, 1, bytes) == b"hparams"
+    ]
+
+
+def _add_hparams(events, content):
+    for session in wire.inside(content, 3):
+        events.sessions += 1
+        for entry in wire.inside(session, 1):
+            name = wire.text(wire.last(entry, 1, bytes, b""))
+            events.hparams[name] = _value(wire.message(wire.last(entry, 2, bytes, b"")))
+    for ending in wire.inside(content, 4):
+        events.endings.append(wire.last(ending, 1, int, 0))
+
+
+def _value(value):
+    """Return a ``google.protobuf.Value`` that is a number, a text or a truth value; else None."""
+    number = wire.double(wire.last(value, 2, bytes))
+    if number is not None:
+        return int(number) if number.is_integer() and abs(number) < 2**53 else number
+    text = wire.last(value, 3, bytes)
+    if text is not None:
+        return wire.text(text)
+    truth = wire.last(value, 4, int)
+    return None if truth is None else bool(truth)
+
+
+# -- checksums: CRC-32C, masked as the record format asks ------------------------------------
+
+
+def _table():
+    table = []
+    for byte in range(256):
+        for _ in range(8):
+            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+        table.append(byte)
+    return table
+
+
+_TABLE = _table()
+
+
+def _crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ _TABLE[(crc ^ byte) & 255]
+    return crc ^ 0xFFFFFFFF
+
+
+def _masked(crc):
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF

@@ -1,0 +1,303 @@
+"""What there is to read under a directory: the one place that walks a tree."""
+
+import gc
+import os
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+
+from traincost.errors import NothingToReport, ParameterError
+from traincost.reading import remote
+from traincost.reading.formats import READERS, table_files
+from traincost.reading.formats.files import RACY_NS
+from traincost.reading.rows import printable
+from traincost.words import natural
+
+MAX_DEPTH = 64  # of directories below the first
+MANY_NAMES = 100  # in a directory of runs, rather than of one
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """The files that may hold runs.
+
+    Attributes
+    ----------
+    root : str
+        Directory or URL that the paths are relative to.
+    name : str
+        Of the collection.
+    sources : list of (path, reader)
+        In natural order of the paths.
+    unopened : list of (path, reason)
+        Directories that were not gone into.
+    versions : remote.Versions, or None
+        All files of a remote directory; None where files are at hand to be asked.
+    seen : dict, or None
+        Path of a directory to its state (inode, times of modification and change in ns) and its
+        children: (name, reader) of a source, (name, "") of a folder. It lacks those that may
+        change without a change of their state: changed just now, or with links in them.
+    """
+
+    root: str
+    name: str
+    sources: list
+    unopened: list
+    versions: object = None
+    seen: dict | None = None
+
+    @property
+    def shown(self):
+        """The directory as it may be shown."""
+        return remote.shown(self.root) if remote.is_url(self.root) else self.root
+
+
+def readers(format):
+    """Return the names of the readers that `format` asks for, in the order of their claims.
+
+    Raises
+    ------
+    ParameterError
+        There is none of that name.
+    """
+    if format == "auto":
+        return list(READERS)
+    if format not in READERS:
+        raise ParameterError(f"`format` must be auto or one of {', '.join(READERS)}, got {format!r}")
+    return [format]
+
+
+def listed(runs_dir, format="auto", known=None):
+    """List a directory, or the URL of one.
+
+    Parameters
+    ----------
+    known : dict, optional
+        What an earlier listing with this format has `seen`: directories that did not change
+        since are not read again. Empty for a first listing that is to keep what it sees.
+
+    Raises
+    ------
+    NothingToReport
+        It is missing, is none, or cannot be read.
+    ParameterError
+        `format` is not known.
+    """
+    if remote.is_url(runs_dir):
+        return _listed_elsewhere(runs_dir.rstrip("/"), readers(format))
+    root = checked(runs_dir)
+    with collector_paused():
+        walk = _Walk(root, readers(format), known)
+        return Listing(root, name_of(root), walk.sources, ordered(walk.unopened), seen=walk.seen)
+
+
+@contextmanager
+def collector_paused():
+    """Hold the garbage collector off, where many objects are made and no cycles worth a search."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def ordered(entries):
+    """Sort tuples that begin with a path in natural order; those of one path keep theirs."""
+    entries.sort(key=lambda entry: entry[0])
+    entries.sort(key=lambda entry: natural(entry[0]))
+    return entries
+
+
+def _listed_elsewhere(url, readers):
+    versions, unopened = remote.files(url)
+    names = {}
+    for path in versions.below(""):
+        # A directory is offered in the one around it, too.
+        while path:
+            directory, _, name = path.rpartition("/")
+            if name in names.setdefault(directory, {}):
+                break
+            names[directory][name] = None
+            path = directory
+    sources = [
+        source
+        for directory, found in names.items()
+        for source in sources_in(
+            f"{url}/{directory}" if directory else url, directory, sorted(found), readers
+        )
+    ]
+    name = printable(remote.shown(url).rpartition("/")[2])
+    return Listing(url, name, ordered(sources), ordered(unopened), versions)
+
+
+def checked(runs_dir):
+    """Return the directory as text, or raise `NothingToReport`."""
+    if not isinstance(runs_dir, str | os.PathLike):
+        raise NothingToReport(f"`runs_dir` must be a path, got {runs_dir!r}")
+    root = os.fspath(runs_dir)
+    if not root or not os.path.exists(root):
+        raise NothingToReport(f"runs_dir {root!r} does not exist")
+    if not os.path.isdir(root):
+        raise NothingToReport(
+            f"runs_dir {root!r} is a file; it must be the directory of the runs, or a table of them "
+            f"({', '.join(table_files.ENDINGS)})"
+        )
+    try:
+        os.scandir(root).close()
+    except OSError as problem:
+        raise NothingToReport(f"runs_dir {root!r} cannot be read: {problem.strerror}") from None
+    return root
+
+
+def files_below(runs_dir):
+    """Yield the path of every file below a directory, relative to it."""
+    for directory, folders, names in os.walk(runs_dir):
+        folders.sort(key=natural)
+        for name in sorted(names, key=natural):
+            yield os.path.relpath(os.path.join(directory, name), runs_dir)
+
+
+def name_of(root):
+    """Return the name of a collection: that of its directory."""
+    return printable(os.path.basename(os.path.realpath(root)))
+
+
+def sources_in(directory, relative, names, readers):
+    """Return (path, reader) of the sources among the sorted `names` in a directory."""
+    return [
+        ((f"{relative}/{name}" if relative else name), reader)
+        for reader in _asked(names)
+        if reader in readers
+        for name in READERS[reader].sources(directory, names)
+    ]
+
+
+def _asked(names):
+    """Return the readers to ask for sources among names, in the order of their claims."""
+    return READERS if len(names) > MANY_NAMES else _interested(tuple(names))
+
+
+@lru_cache(maxsize=1_024)
+def _interested(names):
+    """Return the readers that may take one of the names for a source.
+
+    The directories of a sweep's runs hold files of the same names.
+    """
+    return [name for name, reader in READERS.items() if any(map(reader.NAMES.fullmatch, names))]
+
+
+class _Walk:
+    """Sources and unopened directories below a root; links are followed out of it alone.
+
+    A link to what lies in the collection or around it, or to a target met before, would count
+    runs twice or never end.
+
+    Attributes
+    ----------
+    sources, unopened : list
+        As in `Listing`.
+    seen : dict, or None
+        As in `Listing`.
+    """
+
+    def __init__(self, root, readers, known=None):
+        self.sources, self.unopened = [], []
+        self.seen = None if known is None else {}
+        self._readers, self._known = readers, known or {}
+        self._settled_ns = time.time_ns() - RACY_NS
+        self._targets = {os.path.realpath(root)}
+        # What is still to be taken, the next one last: so the sources come in natural order.
+        self._tied, waiting = False, [(root, "", 0)]
+        while waiting:
+            entry = waiting.pop()
+            if len(entry) == 2:
+                self.sources.append(entry)
+            else:
+                waiting += reversed(self._enter(*entry))
+        if self._tied:
+            ordered(self.sources)
+
+    def _enter(self, directory, relative, depth):
+        """Return the sources in a directory, and the folders to go into, in natural order."""
+        try:
+            children = self._children(directory, relative)
+        except OSError as problem:
+            self.unopened.append((relative or ".", f"cannot be opened: {problem.strerror}"))
+            return []
+        below = f"{relative}/" if relative else ""
+        if depth > MAX_DEPTH and any(not reader for _, reader in children):
+            reason = f"lies deeper than {MAX_DEPTH} directories: what is below it is not read"
+            self.unopened.append((relative, reason))
+            children = [child for child in children if child[1]]
+        return [
+            (below + name, reader) if reader else (f"{directory}/{name}", below + name, depth + 1)
+            for name, reader in children
+        ]
+
+    def _children(self, directory, relative):
+        """Return (name, reader) of the sources in a directory and (name, "") of its folders."""
+        if self.seen is None:
+            return self._scanned(directory)[0]
+        status = os.stat(directory)
+        state = (status.st_ino, status.st_mtime_ns, status.st_ctime_ns)
+        known = self._known.get(relative)
+        if known and known[0] == state:
+            self.seen[relative] = known
+            return known[1]
+        children, is_plain = self._scanned(directory)
+        if is_plain and status.st_mtime_ns > 0 and max(state[1:]) < self._settled_ns:
+            self.seen[relative] = (state, children)
+        return children
+
+    def _scanned(self, directory):
+        """Return the children of a directory, and whether they depend on nothing outside it."""
+        names, folders, links, is_kept = [], [], [], self.seen is not None
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                name = entry.name
+                names.append(name)
+                try:
+                    is_folder = entry.is_dir()
+                except OSError:
+                    is_folder = False
+                if is_folder:
+                    (links if entry.is_symlink() else folders).append(name)
+                elif is_kept and entry.is_symlink():
+                    links.append("")
+        names.sort()
+        if links:
+            folders += [name for name in sorted(links) if name and self._leads_out(f"{directory}/{name}")]
+        # A directory that bears the name of a source is offered too, so that it is not missed.
+        children = sources_in(directory, "", names, self._readers)
+        children += [(name, "") for name in folders]
+        is_tied = len(children) > 1 and _arranged(children)
+        self._tied |= is_tied
+        return children, not (links or is_tied)
+
+    def _leads_out(self, link):
+        target = os.path.realpath(link)
+        for known in self._targets:
+            if f"{target}/".startswith(f"{known}/") or f"{known}/".startswith(f"{target}/"):
+                return False
+        self._targets.add(target)
+        return True
+
+
+def _arranged(children):
+    """Sort the children of a directory as the paths that they begin; say whether some sort alike.
+
+    What is below those must be sorted by its whole path.
+    """
+    keys = {child: natural(child[0] if child[1] else f"{child[0]}/") for child in children}
+    children.sort(key=keys.get)
+    return len(set(keys.values())) < len({(name, not reader) for name, reader in children})
+
+
+def _is_folder(entry):
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False

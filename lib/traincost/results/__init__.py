@@ -1,0 +1,1 @@
+"""Answer one question each: the numbers, what they mean in words, the tables and the figures."""

@@ -1,0 +1,49 @@
+"""How the numbers of the findings are named and printed in prose."""
+
+from traincost.columns import count, decimals_within, percent
+from traincost.results.prose import Name, Number, key  # noqa: F401 - the findings take it from here
+
+LEAST_SHARE = 0.00005  # of the runtime: what a sentence about sections still names
+LARGE_REST = 0.2  # of the runtime: an unattributed part that a reader must be warned of
+N_LISTED = 5  # factors listed where nothing is said of each
+N_NAMED = 3  # levels, sections or factors that a sentence names
+
+
+def share(name, value):
+    """Return a share of runtime, printed in percent."""
+    return Number(name, float(value), percent(value))
+
+
+def share_within(name, value, low, high):
+    """Return a share of runtime, printed in percent with the decimals that its interval carries."""
+    return Number(name, float(value), percent(value, decimals_within(100 * low, 100 * high)))
+
+
+def eta(name, value):
+    """Return an effect size or a correlation, printed with two decimals."""
+    return Number(name, float(value), f"{value:.2f}")
+
+
+def number_of(name, value):
+    """Return a count of things."""
+    return Number(name, int(value), count(value))
+
+
+def rounded(value, low, high):
+    """Return three shares in percent, with no more decimals than their interval can carry.
+
+    >>> rounded(0.3142, 0.2811, 0.3437), rounded(0.0123, 0.0099, 0.0147)
+    (('31 %', '28 %', '34 %'), ('1.2 %', '1.0 %', '1.5 %'))
+    """
+    decimals = decimals_within(100 * low, 100 * high)
+    return tuple(percent(end, decimals) for end in (value, low, high))
+
+
+def names(texts):
+    """Return several names from runs."""
+    return [Name(text) for text in texts]
+
+
+def plural(n, one, many=None):
+    """Return the noun for `n` things."""
+    return one if n == 1 else many or f"{one}s"

@@ -1,0 +1,145 @@
+"""What was run: counts, runtimes, shared settings, and what was left out."""
+
+from traincost.analysis.verdicts import CHANCE
+from traincost.results.findings.numbers import N_NAMED, key, names, number_of
+from traincost.results.prose import Name, Number, When, say
+
+
+def snapshot(runtime_s, unit):
+    """Count, mean, median and range of the runtimes, as list items."""
+    n = number_of("runtime.n", len(runtime_s))
+
+    def duration(name, seconds):
+        return Number(f"runtime.{name}_s", float(seconds), unit.text(seconds))
+
+    items = [say("profiled runs: {n}", n=n)]
+    if len(runtime_s) == 1:
+        return [*items, say("runtime of the only run: {t}", t=duration("mean", runtime_s.mean()))]
+    return [
+        *items,
+        say("mean profiled runtime: {t}", t=duration("mean", runtime_s.mean())),
+        say("median profiled runtime: {t}", t=duration("median", runtime_s.median())),
+        say(
+            "range: {low} to {high}",
+            low=duration("min", runtime_s.min()),
+            high=duration("max", runtime_s.max()),
+        ),
+        say("in total: {t}", t=duration("total", runtime_s.sum())),
+    ]
+
+
+def runtime_columns(columns):
+    """What a table's runtime is made of, where a parameter says so."""
+    if not columns:
+        return []
+    columns = [columns] if isinstance(columns, str) else columns
+    what = "the sum of the columns {c}" if len(columns) > 1 else "the column {c}"
+    return [say("runtime: " + what + " of the table", c=names(columns))]
+
+
+def chosen(runtime_s, n_all, n_excluded, unit):
+    """How many runs are looked at, of how many, and what they took."""
+    n = len(runtime_s)
+    left_out = say(
+        "; beside them {n} that no statistic includes", n=number_of("chosen.n_excluded", n_excluded)
+    )
+    return say(
+        "{n} of {all} completed runs, {t} of runtime{rest}.",
+        n=number_of("chosen.n", n),
+        all=number_of("chosen.n_all", n_all),
+        t=Number("chosen.total_s", float(runtime_s.sum()), unit.text(runtime_s.sum())),
+        rest=left_out if n_excluded else "",
+    )
+
+
+def shared_settings(fields, names=None):
+    """The settings that all runs share: those in `names`, or the shortest-named few."""
+    shared = {field.name: field.labels[0] for field in fields if field.kind == "shared"}
+    chosen = [n for n in names if n in shared] if names is not None else sorted(shared, key=len)[:12]
+    if not chosen:
+        return []
+    listed = [Name(f"{name}={_short_level(shared[name])}") for name in chosen]
+    more = len(shared) - len(chosen) if names is None else 0
+    tail = say(", and {n} more", n=number_of("settings.more", more)) if more else ""
+    return [say("shared runtime settings in this collection: {s}{tail}", s=listed, tail=tail)]
+
+
+def _short_level(text, limit=60):
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def extreme_levels(levels, name, unit):
+    """The slowest and the fastest levels of a factor by mean runtime, as list items.
+
+    `levels` has ``level``, ``mean_s``, slowest first.
+    """
+    if len(levels) < 2:
+        return []
+
+    def listed(rows):
+        return [
+            say(
+                "{level} {t}",
+                level=Name(row.level),
+                t=Number(key("level", name, row.level, "mean_s"), row.mean_s, unit.text(row.mean_s)),
+            )
+            for row in rows.itertuples()
+        ]
+
+    n = min(N_NAMED, len(levels) // 2)
+    fastest = levels.iloc[::-1].head(min(2, n))
+    return [
+        say("slowest {f} by mean: {rows}", f=Name(name), rows=listed(levels.head(n))),
+        say("fastest {f} by mean: {rows}", f=Name(name), rows=listed(fastest)),
+    ]
+
+
+def slowest_level(levels, field, unit, effects):
+    """The slowest level of a second factor, where there is one, and whether that means anything."""
+    if len(levels) < 2:
+        return []
+    row, verdict = levels.iloc[0], effects.set_index("factor")["verdict"].get(field.name, "")
+    number = Number(key("level", field.name, row.level, "mean_s"), row.mean_s, unit.text(row.mean_s))
+    return [
+        say(
+            "slowest of {f} on average: {level} at {t}{doubt}",
+            f=Name(field.name),
+            level=Name(row.level),
+            t=number,
+            doubt=", a difference that cannot be told from chance" if verdict == CHANCE else "",
+        )
+    ]
+
+
+def started(runs):
+    """When the runs were started."""
+    times = sorted(filter(None, runs["started_at"]))
+    if not times:
+        return []
+    if times[0][:10] == times[-1][:10]:
+        return [say("started on {day}", day=When(times[0][:10]))]
+    return [say("started from {a} to {b}", a=When(times[0][:10]), b=When(times[-1][:10]))]
+
+
+def excluded(table, unit):
+    """How many runs were left out, why, and what they cost."""
+    if not len(table):
+        return [say("left out: none")]
+    by_status = table["status"].value_counts(sort=True)
+    reasons = [
+        say("{n} {status}", n=number_of(key("excluded", status, "n"), n), status=Name(status))
+        for status, n in by_status.items()
+    ]
+    hours = table["runtime_s"].clip(lower=0).sum()
+    tail = say(
+        "; {t} of runtime that no statistic here includes",
+        t=Number("excluded.runtime_s", float(hours), unit.text(hours)),
+    )
+    return [
+        say(
+            "left out: {n} ({reasons}){tail}",
+            n=number_of("excluded.n", len(table)),
+            reasons=reasons,
+            tail=tail if hours > 0 else "",
+        )
+    ]

@@ -1,0 +1,103 @@
+"""The page in at most five sentences, the most important first."""
+
+from traincost.analysis import verdicts
+from traincost.analysis.sections import OTHER, UNATTRIBUTED
+from traincost.results.findings.numbers import N_NAMED, key, names, number_of, plural, share, share_within
+from traincost.results.findings.turned import saving
+from traincost.results.prose import Name, Number, say
+
+
+def summary(runtime_s, unit, effects, composition, bounds, excluded, measured):
+    """What the collection cost, what that depends on, where it went and what could change.
+
+    Parameters
+    ----------
+    runtime_s : Series
+    unit : TimeUnit
+    effects, composition, bounds, excluded, measured : DataFrame
+        As `effects.main_effects`, `sections.composition`, `knobs.bounds`, the collection and
+        `savings.measured_savings` give them.
+    """
+    said = [_cost(runtime_s, unit), _dependence(effects), _largest(composition), _knob(bounds, measured)]
+    if len(excluded):
+        said.append(
+            say(
+                "{n} {runs} left out of every statistic.",
+                n=number_of("excluded.n", len(excluded)),
+                runs=plural(len(excluded), "run is", "runs are"),
+            )
+        )
+    return [sentence for sentence in said if sentence is not None]
+
+
+def _cost(runtime_s, unit):
+    n, total = len(runtime_s), float(runtime_s.sum())
+    return say(
+        "{n} {runs} took {t} in all, {mean} each on average.",
+        n=number_of("runtime.n", n),
+        runs=plural(n, "run"),
+        t=Number("runtime.total_s", total, unit.text(total)),
+        mean=Number("runtime.mean_s", float(runtime_s.mean()), unit.text(runtime_s.mean())),
+    )
+
+
+def _dependence(effects):
+    tested = effects[effects["kind"] != "replicate"]
+    if not len(tested):
+        return None
+    depends = tested[tested["verdict"] == verdicts.DEPENDS]["factor"]
+    held = tested[tested["verdict"] == verdicts.HELD]["factor"]
+    if len(depends):
+        return say("Runtime depends on {f}.", f=names(depends.head(N_NAMED)))
+    if len(held):
+        return say("With the other settings held, runtime depends on {f}.", f=names(held.head(N_NAMED)))
+    if (tested["verdict"] == verdicts.TOO_FEW).all():
+        return say("There are too few runs to tell what runtime depends on.")
+    if (tested["verdict"] == verdicts.NO_VARIATION).all():
+        return None
+    return say("No setting's effect on runtime can be told from chance.")
+
+
+def _largest(composition):
+    parts = composition.iloc[-1].drop("n_runs").astype(float)
+    timed = parts.drop(UNATTRIBUTED).drop(OTHER, errors="ignore")
+    if not len(timed):
+        return None
+    rest = parts[UNATTRIBUTED]
+    return say(
+        "The largest timed part of a run is {s}, with {x} of its runtime{rest}.",
+        s=Name(timed.idxmax()),
+        x=share(key("sections", timed.idxmax(), "share"), timed.max()),
+        rest=say("; {r} was not timed at all", r=share("unattributed.share", rest)) if rest > 0.05 else "",
+    )
+
+
+def _knob(bounds, measured):
+    known = bounds[(bounds["kind"] != "joint") & (bounds["bound"] > 0)]
+    if not len(known):
+        return None
+    top = known.iloc[0]
+    change = say(" ({c})", c=Name(top["change"])) if top["change"] else ""
+    return say(
+        "The largest possible saving is that of {k}{change}: at most {x} of a run, if nothing else "
+        "changes{turned}.",
+        k=Name(top["knob"]),
+        change=change,
+        x=share_within(key("knobs", top["knob"], "bound"), top["bound"], top["low"], top["high"]),
+        turned=_turned(measured[measured["knob"] == top["knob"]]),
+    )
+
+
+def _turned(measured):
+    """Say what turning the knob saved, where runs with it turned were measured."""
+    if not len(measured):
+        return ""
+    row = measured.iloc[0]
+    return say(
+        "; turned, it saved {m} ({low} to {high}) over {n} {c} that were run again",
+        m=saving(row, "measured"),
+        low=saving(row, "low"),
+        high=saving(row, "high"),
+        n=number_of(key("turned", row["knob"], "n_configurations"), row["n_configurations"]),
+        c=plural(row["n_configurations"], "configuration"),
+    )

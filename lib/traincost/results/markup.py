@@ -1,0 +1,124 @@
+"""Tables as LaTeX, Markdown and CSV, for a paper, an issue or a spreadsheet.
+
+The counterpart of `render`: text from runs is escaped here for these three. LaTeX and
+Markdown print values as the page does; CSV has them whole.
+"""
+
+import csv
+import io
+import math
+import re
+import urllib.parse
+
+from traincost.results.tables import cell
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "−": "$-$",
+    "–": "--",
+    "η": r"$\eta$",
+    "ε": r"$\varepsilon$",
+    "ω": r"$\omega$",
+    "²": r"$^2$",
+    "·": r"$\cdot$",
+}
+# What a spreadsheet takes for the beginning of a formula.
+_FORMULA = re.compile(r"^[=+\-@\t\r\n＝＋－＠]")
+
+
+def latex(table):
+    """Return the rows of a ``tabular``: a header row, then the body, ``\\\\`` after each.
+
+    Everything is escaped, names of columns included; a missing value is a dash.
+    """
+    lines = [" & ".join(latex_text(h.text) for h in table.headings)]
+    lines += [" & ".join(map(latex_text, row)) for row in _printed(table)]
+    return "".join(f"{line} \\\\\n" for line in lines)
+
+
+def latex_text(text):
+    """Escape text for LaTeX; line breaks and control characters become spaces."""
+    return "".join(_LATEX.get(c, c if c.isprintable() else " ") for c in str(text))
+
+
+def markdown(table):
+    """Return the table in GitHub's Markdown, text in it taken literally."""
+    rule = ["---" if h.is_text else "---:" for h in table.headings]
+    lines = [[markdown_text(h.text) for h in table.headings], rule]
+    lines += [[markdown_text(text) for text in row] for row in _printed(table)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def markdown_text(text):
+    """Escape what Markdown or HTML would read as markup."""
+    text = "".join(c if c.isprintable() else " " for c in str(text))
+    text = re.sub(r"([\\`*_{}\[\]()#+!|~$@:])", r"\\\1", text)
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def comma_separated(table):
+    """Return the whole frame as CSV: numbers in full, missing ones empty.
+
+    Text that a spreadsheet would take for a formula starts with an apostrophe.
+    """
+    return rows_as_csv(table.frame.columns, table.frame.itertuples(index=False, name=None))
+
+
+def rows_as_csv(columns, rows):
+    """Return rows of values under their columns as `comma_separated` does."""
+    return "".join(map(_line, (columns, *rows)))
+
+
+def _line(values):
+    out = io.StringIO()
+    csv.writer(out).writerow([_spreadsheet(value) for value in values])
+    return out.getvalue()  # RFC 4180: it ends with CR LF, and text that holds either is quoted
+
+
+def data_address(table, limit):
+    """Return a table's whole CSV as a ``data:`` address; None where it is longer than `limit` characters."""
+    address = _DATA
+    for row in (table.frame.columns, *table.frame.itertuples(index=False, name=None)):
+        address += _quoted(_line(row))
+        if len(address) > limit:
+            return None
+    return address
+
+
+_DATA = "data:text/csv;charset=utf-8,"
+
+
+def _quoted(text):
+    return urllib.parse.quote(text, safe=",;:@/()!*=+", errors="replace")
+
+
+def _spreadsheet(value):
+    if hasattr(value, "item"):
+        value = value.item()
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    if isinstance(value, bool | int | float):
+        return value
+    text = ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def _printed(table):
+    names = [h.name for h in table.headings]
+    for row in table.frame[names].itertuples(index=False, name=None):
+        yield [cell(heading, value) for heading, value in zip(table.headings, row, strict=True)]

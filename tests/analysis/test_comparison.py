@@ -1,0 +1,285 @@
+"""The change adds up, has no direction of its own, and is told from chance as it should be."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ROOT, collection_of, grid
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from traincost import read_collection
+from traincost.analysis import comparison, pairs
+from traincost.analysis.comparison import APART, FASTER, MIX, SAME, SLOWER
+from traincost.analysis.verdicts import TOO_FEW
+from traincost.columns import SECONDS
+from traincost.results import findings
+
+CONFIG = grid(task=list("abc"), loss=list("xy"), seed=[0, 1])
+
+
+def drawn(rng, config=CONFIG, extra=0.0):
+    """Return a collection with a random tree of sections, some absent, some without a count."""
+    n = len(config)
+    rows, total = [], np.zeros(n)
+    for i in range(n):
+        train, rest, evaluated = rng.uniform(20, 60), rng.uniform(0, 5), rng.integers(1, 9)
+        each = rng.uniform(1, 3)
+        rows += [(i, "epoch", train + rest, 4), (i, "epoch/train", train, 4)]
+        if rng.random() < 0.8:
+            rows.append((i, "eval", evaluated * each, evaluated))
+            total[i] += evaluated * each
+        if rng.random() < 0.5:
+            rows.append((i, "write", 1.5, np.nan))
+            total[i] += 1.5
+        total[i] += train + rest
+    return collection_of(config, total + rng.uniform(1, 9, n) + extra, rows)
+
+
+def compared(before, after, **options):
+    paired = pairs.pair(before, after, **options)
+    return (
+        comparison.runtime_change(before, after, paired),
+        comparison.decompose(before, after, paired),
+        comparison.column_changes(before, after, paired),
+    )
+
+
+def scaled(collection, factor):
+    runs = collection.runs.assign(runtime_s=collection.runs["runtime_s"] * factor)
+    sections = collection.sections.assign(seconds=collection.sections["seconds"] * factor)
+    return type(collection)(
+        "scaled", runs, sections, collection.excluded, collection.notes, collection.parts, {}
+    )
+
+
+def test_what_a_score_may_have_changed_is_said_of_those_that_vary():
+    made, rng = drawn(np.random.default_rng(0)), np.random.default_rng(1)
+    n = len(made.runs)
+    sides = [
+        type(made)(
+            "scored",
+            made.runs.assign(**{"score.f1": rng.normal(0.5, 0.01, n), "score.floor": 0.0}),
+            *(made.sections, made.excluded, made.notes, {}, made.parts),
+        )
+        for _ in range(2)
+    ]
+    *_, columns = compared(*sides)
+    text = findings.scores_changed(columns)[0].plain()
+    assert text.startswith("No score changed that can be told from chance; the intervals allow for a change")
+    row = columns.set_index("column").loc["score.f1"]
+    low, high = (float(x.replace("−", "-")) for x in text.rstrip(".").rpartition(" by ")[2].split(" to "))
+    assert (low, high) == pytest.approx((row["low"], row["high"]), abs=5e-4)
+    assert "floor" not in text  # it was the same in every run
+
+
+def test_a_collection_against_itself_did_not_change():
+    made = drawn(np.random.default_rng(0))
+    changes, decomposition, _ = compared(made, made)
+    assert (changes["log_ratio"] == 0).all()
+    assert set(changes["verdict"]) == {SAME}
+    assert (decomposition.parts[["total_s"]].fillna(0) == 0).all().all()
+    assert (decomposition.parts[["count_s", "call_s"]].fillna(0) == 0).all().all()
+    assert decomposition.change_s == 0
+
+
+def test_a_copy_scaled_by_a_quarter_is_slower_by_that_and_nothing_else():
+    made = drawn(np.random.default_rng(1))
+    changes, decomposition, _ = compared(made, scaled(made, 1.25))
+    assert changes["change"].to_numpy() == pytest.approx(0.25, abs=1e-12)
+    assert changes[["low", "high"]].to_numpy() == pytest.approx(0.25, abs=1e-12)
+    assert set(changes["verdict"]) == {SLOWER}
+    parts = decomposition.parts.set_index("part")
+    assert (parts["count_s"].fillna(0) == 0).all()
+    assert parts["total_s"][MIX] == pytest.approx(0, abs=1e-12)
+    assert decomposition.change_s == pytest.approx(0.25 * decomposition.before_s)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_parts_sum_to_the_change_and_a_swap_flips_every_sign(seed):
+    rng = np.random.default_rng(seed)
+    before = drawn(rng)
+    # Other configurations, and others repeated, so that the mix changes as well.
+    after = drawn(rng, CONFIG.sample(frac=0.7, random_state=seed).reset_index(drop=True), extra=5.0)
+    changes, there, _ = compared(before, after)
+    swapped, back, _ = compared(after, before)
+    assert there.parts["total_s"].sum() == pytest.approx(there.change_s, abs=1e-9)
+    divided = there.parts.dropna(subset="count_s")
+    assert len(divided)
+    assert (divided["count_s"] + divided["call_s"]).to_numpy() == pytest.approx(divided["total_s"].to_numpy())
+    one, other = (d.parts.set_index("part")[["count_s", "call_s", "total_s"]] for d in (there, back))
+    pd.testing.assert_frame_equal(one, -other.loc[one.index], atol=1e-9)
+    assert swapped["log_ratio"].to_numpy() == pytest.approx(-changes["log_ratio"].to_numpy())
+    assert there.configurations[["mix_s", "change_s"]].sum().sum() == pytest.approx(there.change_s, abs=1e-9)
+
+
+def test_a_decomposition_by_hand():
+    config = pd.DataFrame({"task": ["a", "b"]})
+    before = collection_of(config, [100.0, 40.0], [(0, "eval", 40.0, 4), (1, "eval", 10.0, 1)])
+    after = collection_of(
+        config, [70.0, 45.0], [(0, "eval", 16.0, 2), (1, "eval", 10.0, 1), (1, "new", 5.0, 1)]
+    )
+    parts = compared(before, after)[1].parts.set_index("part")
+    # a: 4 x 10 s becomes 2 x 8 s: -2 x 9 by how often, -2 x 3 by the cost of one; half the runs.
+    assert parts.loc["eval", ["count_s", "call_s", "total_s"]].tolist() == [-9.0, -3.0, -12.0]
+    assert parts.loc["new", ["count_s", "call_s", "total_s"]].tolist() == [2.5, 0.0, 2.5]
+    assert parts.loc["eval", ["count_before", "count_after"]].tolist() == [2.5, 1.5]
+    assert parts["total_s"]["unattributed"] == pytest.approx(-3.0)
+    assert parts["total_s"][MIX] == 0
+
+
+def parts_of(*total_s):
+    """Return parts of a change, undivided, named p0, p1 and so on."""
+    frame = pd.DataFrame({"part": [f"p{i}" for i in range(len(total_s))], "total_s": total_s})
+    return frame.assign(count_s=np.nan, call_s=np.nan)
+
+
+def test_parts_too_small_to_be_seen_are_drawn_as_one():
+    parts = parts_of(-50.0, 2.0, 0.6, 0.4, -0.1, 0.0)
+    found = comparison.drawn_parts(parts)
+    assert found["part"].tolist() == ["p0", "p1", "p2", "3 other parts"]
+    assert found["total_s"].sum() == pytest.approx(parts["total_s"].sum())
+    assert found.attrs["n_others"] == 3
+    assert comparison.drawn_parts(parts_of(-50.0, 0.0, 0.0, 0.0)).attrs["n_others"] == 0
+    # What passes through the two factors may cancel; its halves are to be seen all the same.
+    opposed = parts.assign(count_s=[np.nan] * 4 + [5.0, np.nan], call_s=[np.nan] * 4 + [-5.1, np.nan])
+    assert "p4" in comparison.drawn_parts(opposed)["part"].tolist()
+
+
+def test_the_caption_names_a_part_and_counts_those_drawn_as_one():
+    drawn = comparison.drawn_parts(parts_of(-0.5, 0.4, 0.3, *[0.003] * 300))
+    assert drawn["total_s"].iloc[-1] > 0.5
+    caption = findings.caption_parts(drawn, SECONDS).plain()
+    assert "is in p0: −0.50 s." in caption
+    assert caption.endswith("The 300 with the smallest changes are drawn as one.")
+    assert "drawn as one" not in findings.caption_parts(drawn_parts_of(-0.5, 0.4), SECONDS).plain()
+
+
+def drawn_parts_of(*total_s):
+    return comparison.drawn_parts(parts_of(*total_s))
+
+
+def test_no_more_parts_are_drawn_than_fit():
+    found = comparison.drawn_parts(parts_of(*range(1, 101)))
+    assert len(found) == comparison.MAX_DRAWN + 1
+    assert found["part"].iloc[-1] == "80 other parts"
+
+
+def test_only_other_configurations_change_the_mean_through_the_mix():
+    config = pd.DataFrame({"task": ["a", "b", "b"], "seed": [0, 0, 1]})
+    before = collection_of(config, [100.0, 40.0, 40.0])
+    after = collection_of(config.iloc[:2], [100.0, 40.0])
+    changes, decomposition, _ = compared(before, after)
+    assert changes["verdict"].iloc[0] == SAME
+    assert decomposition.change_s == pytest.approx(10.0)
+    assert decomposition.parts.set_index("part")["total_s"][MIX] == pytest.approx(10.0)
+
+
+def test_unknown_counts_leave_a_part_undivided():
+    config = pd.DataFrame({"task": ["a", "b"]})
+    before = collection_of(config, [100.0, 40.0], [(0, "eval", 40.0, np.nan), (1, "eval", 10.0, 1)])
+    after = collection_of(config, [80.0, 40.0], [(0, "eval", 20.0, 2), (1, "eval", 10.0, 1)])
+    row = compared(before, after)[1].parts.set_index("part").loc["eval"]
+    assert np.isnan(row["count_s"])
+    assert row["total_s"] == -10.0
+    contradicting = collection_of(config, [100.0, 40.0], [(0, "eval", 40.0, 0), (1, "eval", 10.0, 1)])
+    row = compared(contradicting, after)[1].parts.set_index("part").loc["eval"]
+    assert np.isnan(row["count_s"])
+
+
+def test_without_repetitions_the_interval_is_that_of_the_paired_t_test():
+    rng = np.random.default_rng(3)
+    config = grid(task=list("abcdef"), loss=list("xy"))
+    before, after = (np.exp(rng.normal(3, 0.3, 12)) for _ in range(2))
+    row = compared(collection_of(config, before), collection_of(config, after))[0].iloc[0]
+    test = stats.ttest_rel(np.log(after), np.log(before))
+    assert row["p"] == pytest.approx(test.pvalue)
+    interval = test.confidence_interval()
+    assert [row["low"], row["high"]] == pytest.approx(np.expm1([interval.low, interval.high]))
+
+
+def test_a_single_configuration_is_judged_by_its_repetitions():
+    rng = np.random.default_rng(4)
+    config = pd.DataFrame({"lr": [0.1] * 6})
+    before, after = rng.normal(100, 2, 6), rng.normal(120, 2, 6)
+    row = compared(collection_of(config, before), collection_of(config, after))[0].iloc[0]
+    test = stats.ttest_ind(np.log(after), np.log(before))
+    assert row["p"] == pytest.approx(test.pvalue)
+    assert row["verdict"] == SLOWER
+
+
+def test_repetitions_count_unless_the_changes_vary_more_than_they_do():
+    config = grid(task=list("abcdef"), seed=[0, 1, 2])
+    made = collection_of(config, np.ones(18))
+    paired = pairs.pair(made, made)
+    rng = np.random.default_rng(5)
+    alike = rng.normal(0, 0.1, 18)
+    apart = alike + rng.normal(0, 1.0, 6).repeat(3)
+    df = [comparison._estimates(comparison.evidence(paired, np.zeros(18), d))[0][2] for d in (alike, apart)]
+    assert df == [5 + 12, 5]
+
+
+def test_a_seed_that_makes_both_sides_slow_is_no_scatter_of_the_change():
+    config = grid(task=list("abc"), seed=[0, 1, 2])
+    rng = np.random.default_rng(6)
+    before = np.exp(rng.normal(3, 1.0, 9))
+    after = before * 1.1 * np.exp(rng.normal(0, 0.001, 9))
+    row = compared(collection_of(config, before), collection_of(config, after))[0].iloc[0]
+    assert [row["low"], row["high"]] == pytest.approx([0.1, 0.1], abs=0.005)
+
+
+def test_levels_that_changed_are_told_from_those_that_did_not():
+    rng = np.random.default_rng(7)
+    config = grid(task=list("abc"), loss=list("wxyz"))
+    before = np.exp(rng.normal(3, 0.5, 12))
+    after = before * np.where(config["task"] == "a", 0.6, 1.0) * np.exp(rng.normal(0, 0.03, 12))
+    changes = compared(collection_of(config, before), collection_of(config, after))[0]
+    verdict = changes[changes["factor"] == "task"].set_index("level")["verdict"]
+    assert verdict.to_dict() == {"a": FASTER, "b": APART, "c": APART}
+
+
+def test_factors_that_part_the_configurations_alike_are_tested_once():
+    config = grid(task=list("abc"), loss=list("xy"))
+    made = collection_of(config.assign(beta=config["loss"].map({"x": 0, "y": 1})), np.arange(1.0, 7.0))
+    assert list(dict.fromkeys(compared(made, made)[0]["factor"])) == ["", "task", "loss"]
+
+
+def test_holm_is_that_of_statsmodels():
+    p = np.array([0.04, 0.001, 0.03, 0.2, 0.012])
+    assert comparison.holm(p) == pytest.approx(multipletests(p, method="holm")[1])
+
+
+def test_one_pair_is_too_few():
+    one = collection_of(pd.DataFrame({"lr": [0.1]}), [10.0])
+    assert compared(one, one)[0]["verdict"].iloc[0] == TOO_FEW
+
+
+def test_a_speed_up_that_costs_accuracy_shows():
+    rng = np.random.default_rng(8)
+    config = grid(task=list("abcdef"), loss=list("xy"))
+
+    def with_columns(shift):
+        made = collection_of(config, np.full(12, 10.0))
+        made.runs["score.accuracy"] = 0.8 - shift + rng.normal(0, 0.01, 12)
+        made.runs["score.other"] = rng.normal(0, 1, 12)
+        made.runs["cost_memory_mib"] = np.full(12, 400.0 * (1 + shift))
+        return made
+
+    columns = compared(with_columns(0.0), with_columns(0.1))[2].set_index("column")
+    assert columns["verdict"].to_dict() == {
+        "cost_memory_mib": "more",
+        "score.accuracy": "less",
+        "score.other": APART,
+    }
+    assert columns["change"]["score.accuracy"] == pytest.approx(-0.1, abs=0.02)
+    assert columns["change"]["cost_memory_mib"] == pytest.approx(0.1)
+
+
+def test_the_rerun_sweep_lost_its_evaluations_and_little_else():
+    before, after = (read_collection(ROOT / f"notebooks/runs/demo-sweep-{n}") for n in ("control", "once"))
+    changes, decomposition, _ = compared(before, after)
+    assert changes["verdict"].iloc[0] == FASTER
+    parts = decomposition.parts.set_index("part")
+    evaluation = parts.loc[["epoch/eval_sampled", "epoch/eval_val_loss"]]
+    assert evaluation["count_s"].sum() < 0.95 * decomposition.change_s
+    assert (evaluation["call_s"].abs() < 0.05).all()
+    assert decomposition.parts["total_s"].sum() == pytest.approx(decomposition.change_s, abs=1e-9)

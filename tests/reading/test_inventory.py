@@ -1,0 +1,90 @@
+"""What ``traincost formats`` says of a directory."""
+
+import json
+
+import pytest
+from conftest import record, write_run
+
+from traincost.__main__ import main
+from traincost.errors import NothingToReport, ParameterError
+from traincost.reading import index, inventory
+
+
+def mixed(root):
+    """A tree of two kinds of runs, one run that failed, and files that are none."""
+    for i, lr in enumerate((0.1, 0.2)):
+        config = {"task": "t", "lr": lr, "seed": i}
+        write_run(
+            root / f"a{i}", record(f"a{i}", config=config, sections={"epoch": {"seconds": 1, "count": 2}})
+        )
+    write_run(root / "broken", record("broken", status="failed"))
+    (root / "notes").mkdir()
+    (root / "notes/todo.md").write_text("buy milk")
+    folder = root / "toy/2026-01-02T03-04-05"
+    folder.mkdir(parents=True)
+    results = {"name": "toy", "seeds": [0], "completed": [0], "runs": [{"cost_runtime_s": 30.0, "f1": 0.5}]}
+    (folder / "results.json").write_text(json.dumps(results))
+    (folder / "checkpoint.ckpt").write_bytes(b"x")
+    return root
+
+
+def test_each_kind_has_its_block_and_nothing_is_left_unsaid(tmp_path):
+    text = "\n".join(inventory.lines(mixed(tmp_path / "runs")))
+    assert text.startswith("runs: 3 runs read, 1 left out, 0 sources part of these, 1 file not read")
+    assert "run records (run.json) [traincost]: 2 runs" in text
+    assert "factors    lr (2)" in text
+    assert "replicates seed (2)" in text
+    assert "shared     task = t" in text
+    assert "sections   epoch" in text
+    assert (
+        "pyhighlights results (results.json) [pyhighlights]: 1 run\n  runtime    30.00 s to 30.00 s" in text
+    )
+    assert "scores     f1" in text
+    assert "broken/run.json: status is failed" in text
+    assert ".md: 1 file of no known kind" in text
+    assert ".ckpt" not in text  # it lies in a run's own directory
+
+
+def test_a_directory_without_runs_is_still_described(tmp_path):
+    (tmp_path / "a.csv").write_text("no,table")
+    assert inventory.lines(tmp_path)[-1].endswith("a table of runs is given by its own path")
+    assert inventory.lines(tmp_path)[0].endswith(
+        "0 runs read, 0 left out, 0 sources part of these, 1 file not read"
+    )
+
+
+def test_the_files_of_an_index_are_not_taken_for_unread_ones(tmp_path):
+    runs = mixed(tmp_path / "runs")
+    index.refresh(runs, tmp_path / "index")
+    of_runs, of_index = inventory.lines(runs), inventory.lines(tmp_path / "index")
+    assert of_index[0] == of_runs[0].removesuffix(", 1 file not read") != of_runs[0]
+    assert of_index[1:] == of_runs[1 : of_runs.index("Not read (1)") - 1]
+
+
+def test_what_cannot_be_read_at_all_is_refused(tmp_path):
+    with pytest.raises(NothingToReport, match="does not exist"):
+        inventory.lines(tmp_path / "absent")
+    with pytest.raises(ParameterError, match="must be auto or one of"):
+        inventory.lines(tmp_path, format="nothing")
+
+
+def test_long_lists_are_counted(tmp_path):
+    for i in range(30):
+        write_run(tmp_path / f"r{i}", record(f"r{i}", status="failed"))
+    text = inventory.lines(tmp_path)
+    assert "  and 10 more" in text
+    assert sum("status is failed" in line for line in text) == inventory.MAX_LINES
+
+
+def test_the_command_prints_names_without_control_characters(tmp_path, capsys):
+    write_run(tmp_path / "a", record("a", config={"task\x1b[31m": "x"}))
+    assert main(["formats", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    assert "task�[31m = x" in printed
+
+
+def test_a_path_pattern_gives_settings(tmp_path):
+    for lr in ("1e-3", "0.01"):
+        write_run(tmp_path / f"lr_{lr}", record(lr, config={}))
+    assert "  factors    lr (2)" in inventory.lines(tmp_path, path_pattern="lr_{lr}")

@@ -1,0 +1,49 @@
+"""Tables for papers, issues and spreadsheets: nothing in them is read as markup."""
+
+import csv
+import io
+import math
+import re
+
+import pandas as pd
+import pytest
+
+from traincost.results import markup
+from traincost.results.prose import say
+from traincost.results.tables import Heading, Table, two
+
+HOSTILE = r"\input{/etc/passwd} & 50% $x$ #1 _a_ {b} ~c ^d <b> | `e` [f](g) **h** \\"
+
+
+def table(values):
+    frame = pd.DataFrame({"na_me": values, "value": [1.005] * len(values)})
+    return Table("t", say("T."), (Heading("na_me", "na_me"), Heading("value", "η²", two)), frame, 1)
+
+
+def test_latex_escapes_everything():
+    text = markup.latex(table([HOSTILE, "a\nb"]))
+    assert text.splitlines()[0] == r"na\_me & $\eta$$^2$ \\"
+    assert text.splitlines()[2] == r"a b & 1.00 \\"
+    body = text.splitlines()[1]
+    # No special character is left bare, but for our own commands and the cell's separator.
+    bare = re.sub(r"\\[a-z]+\{\}|\\[{}&%$#_]|\\\\$| & 1\.00", "", body)
+    assert not re.search(r"[\\{}&%$#_~^<>|]", bare)
+
+
+def test_markdown_takes_text_literally():
+    header, rule, body = markup.markdown(table(["<img onerror=x> | a `b` [c](d) _e_"])).splitlines()
+    assert header == r"| na\_me | η² |"
+    assert rule == "| --- | ---: |"
+    assert body == r"| &lt;img onerror=x&gt; \| a \`b\` \[c\]\(d\) \_e\_ | 1.00 |"
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+def test_csv_is_no_formula(text):
+    rows = list(csv.reader(io.StringIO(markup.comma_separated(table([text])), newline="")))
+    assert rows[1] == [f"'{text}", "1.005"]
+
+
+def test_csv_has_values_whole_and_missing_ones_empty():
+    frame = pd.DataFrame({"a": ["x", None], "b": [1 / 3, math.nan], "n": [3, -4], "t": [("p", "q"), ()]})
+    made = Table("t", say("T."), (Heading("a", "a"),), frame, 1)
+    assert markup.comma_separated(made).splitlines() == ["a,b,n,t", 'x,0.3333333333333333,3,"p, q"', ",,-4,"]

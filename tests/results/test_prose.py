@@ -1,0 +1,72 @@
+"""No digit is typed into a page: each stands in an element that says where it is from."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from traincost.analysis.knobs import bounds
+from traincost.columns import HOURS
+from traincost.results.findings import change
+
+TRACED = {
+    "data",
+    "code",
+    "time",
+    "var",
+    "title",
+}  # the last cannot hold any; and the cells and drawings, which hold what was computed
+COMPUTED = {"td", "th", "svg"}
+VOID = {"meta", "link", "wbr", "br", "hr", "img", "input"}
+
+
+class Digits(HTMLParser):
+    """Collects the digits in a page's prose, with the text around them."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.found, self.texts = [], [], 0
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, text):
+        if "style" in self.open or (TRACED | COMPUTED) & set(self.open):
+            return
+        self.texts += 1
+        if re.search(r"\d", text):
+            self.found.append((self.open[-1], text.strip()[:80]))
+
+
+@pytest.mark.parametrize("name", ["golden", "demo", "demo-card", "milestones"])
+def test_no_digit_stands_in_prose_by_itself(published, name):
+    walked = Digits(published(name).read_text(encoding="utf-8"))
+    assert walked.found == []
+    assert walked.texts > 100
+
+
+@pytest.mark.parametrize(
+    "typed", ["<p>It took 3 h.</p>", "<h2>Top 5</h2>", "<table><caption>In 2 parts</caption></table>"]
+)
+def test_a_typed_digit_is_found(typed):
+    assert Digits(typed).found
+    assert not Digits("<p><a href=x><data>3 h</data></a> <code>v1</code></p><table><td>1</td></table>").found
+
+
+def test_prose_says_no_digit_that_the_resampling_range_does_not_carry(golden):
+    found = bounds(golden, [{"name": "e", "sections": ["epoch/eval_router_sampled"], "kind": "share"}])
+    row = found.iloc[0]
+    assert 0.005 < (row["high"] - row["low"]) / 2 < 0.05  # so that whole per cent is what it carries
+    (sentence,) = change.speedups(found, HOURS)
+    texts = {number.key.split(".")[-1]: number.text for number in sentence.numbers()}
+    assert texts["bound"] == f"{100 * row['bound']:.0f} %"
+    assert texts["pooled_bound"] == f"{100 * row['pooled_bound']:.0f} %"
+    assert texts["saved_s"] == f"{row['saved_s'] / 3600:.0f} h"
+    assert texts["speed_up"] == f"{row['speed_up']:.2f} ×"
+    assert change.caption_knobs(found).numbers()[0].text == texts["bound"]
