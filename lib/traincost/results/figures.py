@@ -423,33 +423,6 @@ def change_parts(parts, unit):
 
 
 @_drawn
-def benchmark_ratios(comparisons):
-    """What each comparison needed of what its target allows, on a log axis; 1 is just met."""
-    comparisons = comparisons.dropna(subset="of_target").head(2 * MAX_ROWS)
-    rows = np.arange(len(comparisons))
-    figure, axes = _axes(0.8 + 0.3 * len(comparisons), WIDE)
-    axes.axvline(1, color=MUTED, linewidth=0.8)
-    met = comparisons["met"].eq(True)
-    for chosen, colour in ((met, SERIES[0]), (~met, SERIES[1])):
-        axes.plot(comparisons["of_target"].where(chosen), rows, "o", color=colour, markersize=6)
-    axes.set_xscale("log")
-    _plain_log_axis(axes, pd.concat([comparisons["of_target"], pd.Series([1.0])]))
-    low, high = axes.get_xlim()
-    for row, (needed, against) in enumerate(
-        zip(comparisons["of_target"], comparisons["against"], strict=True)
-    ):
-        left = needed < np.sqrt(low * high)  # beside the mark, on the side where there is room
-        x, align = (needed * 1.12, "left") if left else (needed / 1.12, "right")
-        axes.text(x, row, clipped(against, 48), va="center", ha=align, color=INK)
-    works = comparisons["work"]
-    _label_rows(axes, works.where(works.ne(works.shift()), ""))
-    axes.set_xlabel("needed of what the target allows (log scale)")
-    axes.grid(axis="x")
-    marks = [("o", SERIES[0], "target met"), ("o", SERIES[1], "target missed")]
-    return figure, [((marker, svg.THEME[colour]), text) for marker, colour, text in marks]
-
-
-@_drawn
 def score_against_cost(points, cost_label, score_label):
     """Score against cost; ``cost``, ``score``, ``front`` (no other run beats it on both)."""
     figure, axes = _axes(3.4)
