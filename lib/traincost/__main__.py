@@ -276,7 +276,7 @@ def _formats(options):
 def _audit(options):
     """Print the contradictions among what the systems in FILE report, the largest ratio first."""
     from traincost.estimation import estimates
-    from traincost.estimation.systems import read_systems
+    from traincost.results.systems import read_systems
 
     reported = read_systems(options.file)
     found = estimates.contradictions(estimates.estimate_systems(reported.frame), reported.frame)

@@ -13,10 +13,11 @@ from conftest import REFERENCE, ROOT, record, write_run
 from traincost.__main__ import main
 from traincost.errors import NothingToReport, ParameterError
 from traincost.estimation import estimates
-from traincost.estimation.systems import date, number, read_claims, read_systems
+from traincost.estimation.systems import date, number
 from traincost.pages import publish
 from traincost.results import estimation_tables
 from traincost.results.findings import estimation as findings
+from traincost.results.systems import read_claims, read_systems
 
 COMPUTE = REFERENCE / "compute"
 MILESTONES = ROOT / "params" / "milestones.yaml"
@@ -457,7 +458,7 @@ def test_settings_in_the_path_of_a_systems_run_are_checked(tmp_path):
 
 def test_runs_without_compute_blocks_are_refused(tmp_path):
     write_run(tmp_path / "a", record("a"))
-    with pytest.raises(NothingToReport, match=r"no run under .* has a compute block; Recorder\.compute"):
+    with pytest.raises(NothingToReport, match=r"holds no run with a compute block; Recorder\.compute"):
         read_systems(tmp_path)
 
 

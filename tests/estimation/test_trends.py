@@ -278,7 +278,7 @@ BLOCKS = {
 
 @pytest.fixture(scope="module")
 def table_2022():
-    from traincost.estimation.systems import read_systems
+    from traincost.results.systems import read_systems
 
     frame = read_systems(COMPUTE / "compute_trends_2022_123_systems.csv").frame
     frame = frame[["system", "date", "domain", "stated_compute_flop"]]

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from traincost import read_collection
 from traincost.analysis import sections as sections_
 from traincost.errors import NothingToReport
-from traincost.estimation.systems import read_systems
 from traincost.pages import publish
 from traincost.reading.formats import huggingface
+from traincost.results.systems import read_systems
 
 PATTERN = "lr_{lr}/batch_{batch}"
 

@@ -1,9 +1,9 @@
-"""Published systems and what their papers report: sheets and CSV files to frames.
+"""Published systems, or one's own runs, and what was reported of each: text and collections to frames.
 
-The counterpart of `collection` for the estimation card, and like it the only place that reads:
-a row that cannot be used is listed with its name, column and reason, and the rest goes on.
+A row that cannot be used is listed with its name, column and reason, and the others are kept.
+`results.systems` reads the files.
 
-A *sheet* is a YAML file with a list ``systems``; each has ``system``, ``date``, ``domain``,
+A *sheet* is YAML with a list ``systems``; each has ``system``, ``date``, ``domain``,
 ``source`` and ``figures``, what the paper states: a number, or a mapping with ``value``,
 ``at`` (section or table) and ``printed`` (the words as printed). A *CSV* has the column names
 of Epoch AI's databases, old or new.
@@ -11,7 +11,6 @@ of Epoch AI's databases, old or new.
 
 import csv
 import io
-import os
 import re
 from dataclasses import dataclass
 
@@ -21,41 +20,16 @@ import yaml
 
 from traincost.columns import finite
 from traincost.errors import NothingToReport, ParameterError
+from traincost.estimation import compute
 from traincost.estimation.accelerators import PRECISIONS
-from traincost.estimation.compute import (
-    REPORTED,
-    STAGES,
-    WHOLE_RUN,
-    Stage,
-    hardware_burden,
-    network_operations,
-)
-from traincost.reading import remote
-from traincost.reading.collection import read_collection
-from traincost.reading.formats.files import Unreadable, read_bytes, shortened
 
 # What a figure is called in a sheet, and here. Units are in the names.
 FIGURES = (
-    "parameters",
-    "frozen_parameters",
-    "tokens",
-    "epochs",
-    "examples",
-    "flop_per_pass",
-    "multiply_adds_per_pass",
-    "processor",
-    "precision",
-    "processors",
-    "time_s",
-    "processor_hours",
-    "utilisation",
-    "stated_compute_flop",
-    "operations_flop",
-    "operations_note",
-    "burden_flop",
-    "rate_flop_per_s",
-    "error",
-)
+    "parameters", "frozen_parameters", "tokens", "epochs", "examples", "flop_per_pass",
+    "multiply_adds_per_pass", "processor", "precision", "processors", "time_s", "processor_hours",
+    "utilisation", "stated_compute_flop", "operations_flop", "operations_note", "burden_flop",
+    "rate_flop_per_s", "error",
+)  # fmt: skip
 _TEXT_FIGURES = ("processor", "precision", "operations_note")
 IDENTITY = ("system", "date", "domain", "source")
 MAX_SYSTEMS = 20_000
@@ -104,41 +78,11 @@ class Systems:
     left_out: pd.DataFrame
 
 
-def read_systems(path, format="auto", path_pattern=""):
-    """Read a sheet (YAML), a CSV of systems, or a directory of runs with compute blocks.
-
-    `format` and `path_pattern` are those of `collection.read_collection`, for runs.
-
-    Returns
-    -------
-    Systems
-
-    Raises
-    ------
-    NothingToReport
-        The file cannot be read, or holds no system that can be used.
-    """
-    path = os.fspath(path)
-    if os.path.isdir(path) or remote.is_url(path):
-        return _runs(path, format, path_pattern)
-    try:
-        content = read_bytes(path)
-    except Unreadable as problem:
-        raise NothingToReport(f"{path!r} {problem}") from None
-    name = os.path.splitext(os.path.basename(path))[0]
-    text, rejected = _decoded(content)
-    if path.lower().endswith(".csv"):
-        rows, where, left_out = _csv_rows(text, rejected), [], []
-    else:
-        rows, where, left_out = _sheet_rows(text, path, rejected)
+def _systems(name, rows, where=(), rejected=(), left_out=()):
     if not rows:
         why = f"; the first problem: {rejected[0][3]}" if rejected else ""
-        raise NothingToReport(f"{path!r} holds no system that can be used{why}")
-    return _systems(name, rows, where, rejected, left_out)
-
-
-def _systems(name, rows, where, rejected, left_out=()):
-    rows = [{"burden_time": REPORTED, **row} for row in rows]
+        raise NothingToReport(f"holds no system that can be used{why}")
+    rows = [{"burden_time": compute.REPORTED, **row} for row in rows]
     frame = pd.DataFrame(rows, columns=[*IDENTITY, *FIGURES, "burden_time"])
     numeric = [figure for figure in FIGURES if figure not in _TEXT_FIGURES]
     frame[numeric] = frame[numeric].astype(float)
@@ -154,14 +98,6 @@ def _systems(name, rows, where, rejected, left_out=()):
     )
 
 
-def _decoded(content):
-    try:
-        return content.decode("utf-8-sig"), []
-    except UnicodeDecodeError as problem:
-        reason = f"is not UTF-8 (byte {problem.start}); read as Latin-1, so names may look wrong"
-        return content.decode("latin-1"), [(0, "", "", reason)]
-
-
 # -- values --------------------------------------------------------------------------------
 
 
@@ -172,10 +108,10 @@ def number(value):
         if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", text):  # a decimal comma is no thousands comma
             text = text.replace(",", "")
         if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text):
-            raise ValueError(f"must be a number, got {shortened(repr(value), 60)}")
+            raise ValueError(f"must be a number, got {value!r:.60}")
         value = float(text)
     if not finite(value):
-        raise ValueError(f"must be a finite number, got {shortened(repr(value), 60)}")
+        raise ValueError(f"must be a finite number, got {value!r:.60}")
     return float(value)
 
 
@@ -193,11 +129,11 @@ def date(value):
             return pd.Timestamp(text).tz_localize(None)
     except ValueError:
         pass
-    raise ValueError(f"must be one date, got {shortened(repr(value), 60)}")
+    raise ValueError(f"must be one date, got {value!r:.60}")
 
 
 def _checked(row_number, row, rejected):
-    """Return a row with its figures as numbers; what is unusable is missing and listed."""
+    """Return a row with its figures as numbers, None of an empty one; what cannot be used is listed."""
     name = str(row.get("system") or "").strip()
     if not name:
         if not any(row.get(figure) for figure in FIGURES):
@@ -205,29 +141,30 @@ def _checked(row_number, row, rejected):
             return None
         name = f"(unnamed, row {row_number})"
         rejected.append((row_number, name, "system", "the row names no system; its figures are used"))
-    checked = {"system": name, "domain": row.get("domain"), "source": row.get("source"), "date": pd.NaT}
-    if row.get("date") in (None, ""):
-        rejected.append((row_number, name, "date", "has no date: it is in no trend"))
-    else:
+    checked = {"system": name, "domain": row.get("domain"), "source": row.get("source")}
+    for column, convert in {"date": _date, **dict.fromkeys(FIGURES, _figure)}.items():
         try:
-            checked["date"] = date(row["date"])
+            checked[column] = convert(column, row.get(column))
         except ValueError as problem:
-            rejected.append((row_number, name, "date", f"{problem}: it is in no trend"))
-    for figure in FIGURES:
-        value = row.get(figure)
-        if value in (None, "") or (isinstance(value, float) and np.isnan(value)):
-            continue
-        try:
-            checked[figure] = _figure(figure, value)
-        except ValueError as problem:
-            rejected.append((row_number, name, figure, str(problem)))
+            rejected.append((row_number, name, column, str(problem)))
     return checked
 
 
+def _date(_, value):
+    if value in (None, ""):
+        raise ValueError("has no date: it is in no trend")
+    try:
+        return date(value)
+    except ValueError as problem:
+        raise ValueError(f"{problem}: it is in no trend") from None
+
+
 def _figure(figure, value):
+    if value in (None, "") or (isinstance(value, float) and np.isnan(value)):
+        return np.nan
     if figure == "precision":
         if str(value).lower() not in PRECISIONS:
-            raise ValueError(f"must be one of {', '.join(PRECISIONS)}, got {shortened(repr(value), 60)}")
+            raise ValueError(f"must be one of {', '.join(PRECISIONS)}, got {value!r:.60}")
         return str(value).lower()
     if figure in _TEXT_FIGURES:
         return str(value)
@@ -239,8 +176,11 @@ def _figure(figure, value):
     return value
 
 
+# -- sheets --------------------------------------------------------------------------------
+
+
 class _TextDates(yaml.SafeLoader):
-    """The safe loader without dates: one that is none would take the whole file down."""
+    """The safe loader that leaves dates as text: an impossible one would be an error of the whole file."""
 
 
 _TextDates.yaml_implicit_resolvers = {
@@ -249,41 +189,58 @@ _TextDates.yaml_implicit_resolvers = {
 }
 
 
-# -- sheets --------------------------------------------------------------------------------
-
-
-def _sheet_rows(text, path, rejected):
+def _parsed(text):
     try:
-        sheet = _TextDates(text).get_single_data()
+        return _TextDates(text).get_single_data()
     except (yaml.YAMLError, RecursionError, ValueError) as problem:
-        raise NothingToReport(f"{path!r} is no YAML: {shortened(problem)}") from None
-    systems = sheet.get("systems") if isinstance(sheet, dict) else None
-    if not isinstance(systems, list):
-        raise NothingToReport(f"{path!r} is no sheet of systems: it has no list `systems`")
-    rows, where = [], []
-    for i, entry in enumerate(systems[:MAX_SYSTEMS], start=1):
+        raise NothingToReport(f"is no YAML: {' '.join(str(problem).split()):.300}") from None
+
+
+def from_sheet(text, name, problems=()):
+    """Return the `Systems` of a sheet.
+
+    Parameters
+    ----------
+    text, name : str
+    problems : list of tuple
+        Rows of `Systems.rejected` that reading the text gave.
+
+    Raises
+    ------
+    NothingToReport
+        It is no sheet, or holds no system that can be used; the message continues the file's name.
+    """
+    sheet = _parsed(text)
+    entries = sheet.get("systems") if isinstance(sheet, dict) else None
+    if not isinstance(entries, list):
+        raise NothingToReport("is no sheet of systems: it has no list `systems`")
+    rows, where, rejected = [], [], list(problems)
+    for i, entry in enumerate(entries[:MAX_SYSTEMS], start=1):
         if not isinstance(entry, dict) or not isinstance(entry.get("figures"), dict):
-            name = entry.get("system", "") if isinstance(entry, dict) else ""
-            rejected.append((i, str(name), "figures", "must be a mapping of what the paper states"))
+            system = entry.get("system", "") if isinstance(entry, dict) else ""
+            rejected.append((i, str(system), "figures", "must be a mapping of what the paper states"))
             continue
         row = {key: entry.get(key) for key in IDENTITY}
-        for figure, stated in entry["figures"].items():
-            if figure not in FIGURES:
-                reason = f"is no figure that is known; the figures are {', '.join(FIGURES)}"
-                rejected.append((i, str(row["system"] or ""), str(figure), reason))
-                continue
-            parts = stated if isinstance(stated, dict) else {"value": stated}
-            row[figure] = parts.get("value")
-            at, printed = str(parts.get("at") or ""), str(parts.get("printed") or "")
-            source = str(row["source"] or "")
-            value = _as_stated(parts.get("value"))
-            where.append((str(row["system"] or ""), source, figure, value, at, printed))
-        checked = _checked(i, row, rejected)
-        if checked:
-            rows.append(checked)
-    if len(systems) > MAX_SYSTEMS:
+        where += _stated(i, row, entry["figures"], rejected)
+        rows.append(_checked(i, row, rejected))
+    if len(entries) > MAX_SYSTEMS:
         rejected.append((MAX_SYSTEMS + 1, "", "", f"systems beyond the first {MAX_SYSTEMS} are not read"))
-    return rows, where, _left_out(sheet.get("left_out"))
+    return _systems(name, list(filter(None, rows)), where, rejected, _left_out(sheet.get("left_out")))
+
+
+def _stated(i, row, figures, rejected):
+    """Put the figures that a sheet states into `row`; return where each stands."""
+    where, (system, source) = [], (str(row[key] or "") for key in ("system", "source"))
+    for figure, stated in figures.items():
+        if figure not in FIGURES:
+            reason = f"is no figure that is known; the figures are {', '.join(FIGURES)}"
+            rejected.append((i, system, str(figure), reason))
+            continue
+        parts = stated if isinstance(stated, dict) else {"value": stated}
+        row[figure] = parts.get("value")
+        places = (str(parts.get(key) or "") for key in ("at", "printed"))
+        where.append((system, source, figure, _as_stated(row[figure]), *places))
+    return where
 
 
 def _as_stated(value):
@@ -304,16 +261,57 @@ def _left_out(entries):
     return [tuple(str(entry.get(name) or "") for name in ("system", "reason")) for entry in entries]
 
 
-# -- one's own runs -------------------------------------------------------------------------
+# -- runs -----------------------------------------------------------------------------------
 
 
-def _operations(block):
+def from_runs(collection):
+    """Return the runs of a collection as `Systems`, by the compute blocks of their records.
+
+    Raises
+    ------
+    NothingToReport
+        No run has a compute block; the message continues the directory's name.
+    """
+    rows, rejected = [], []
+    for i, run in enumerate(collection.runs.itertuples()):
+        block = collection.compute.get(i)
+        if block is None:
+            rejected.append((i, run.run_id, "compute", "has no compute block"))
+            continue
+        rows.append(_run(i, run, block, rejected))
+    for run in collection.excluded.itertuples():
+        rejected.append((0, run.run_id, "", f"is not counted: {run.reason}"))
+    if not rows:
+        raise NothingToReport(
+            "holds no run with a compute block; Recorder.compute takes stages, processors and "
+            "rate_flops_per_s"
+        )
+    return _systems(collection.name, rows, rejected=rejected)
+
+
+def _run(i, run, block, rejected):
+    row = {"system": run.run_id, "domain": "", "source": run.path, "date": run.started_at or None}
+    row |= {"processors": block.get("processors"), "rate_flop_per_s": block.get("rate_flops_per_s")}
+    row["time_s"] = run.runtime_s
+    try:
+        row |= _by_stages(block.get("stages") or [])
+    except (TypeError, ValueError, AttributeError) as problem:
+        rejected.append((i, run.run_id, "stages", str(problem)))
+    checked = _checked(i, row, rejected)
+    # Without a time and a rate of each stage, the time is the run's own, evaluation included.
+    whole = np.isnan(checked.get("burden_flop", np.nan))
+    return {**checked, "burden_time": compute.WHOLE_RUN if whole else compute.STAGES}
+
+
+def _by_stages(entries):
     """Return what a compute block's stages give: operations, and burden where they state it."""
-    stages = [Stage.of(stage) for stage in block.get("stages") or []]
-    found = {"operations_flop": network_operations(stages)}
-    found["operations_note"] = _operations_note(stages)
+    stages = [compute.Stage.of(entry) for entry in entries]
+    found = {
+        "operations_flop": compute.network_operations(stages),
+        "operations_note": _operations_note(stages),
+    }
     if all(stage.rate_flops_per_s is not None and stage.time_s is not None for stage in stages):
-        found["burden_flop"] = hardware_burden(stages)
+        found["burden_flop"] = compute.hardware_burden(stages)
         found["rate_flop_per_s"] = stages[0].rate_flops_per_s
     return found
 
@@ -327,74 +325,42 @@ def _operations_note(stages):
     return "; ".join(notes)
 
 
-def _runs(path, format, path_pattern):
-    """Return the runs of a directory as systems, by the compute blocks of their records."""
-    collection = read_collection(path, format, path_pattern=path_pattern)
-    rows, rejected = [], []
-    for i, run in enumerate(collection.runs.itertuples()):
-        block = collection.compute.get(i)
-        if block is None:
-            rejected.append((i, run.run_id, "compute", "has no compute block"))
-            continue
-        row = {"system": run.run_id, "domain": "", "source": run.path, "date": run.started_at or None}
-        row |= {"processors": block.get("processors"), "rate_flop_per_s": block.get("rate_flops_per_s")}
-        row["time_s"] = run.runtime_s
-        try:
-            row |= _operations(block)
-        except (TypeError, ValueError, AttributeError) as problem:
-            rejected.append((i, run.run_id, "stages", str(problem)))
-        checked = _checked(i, row, rejected)
-        if checked:
-            # Stages that lack a time or a rate leave the run's own, evaluation and all.
-            checked["burden_time"] = STAGES if "burden_flop" in checked else WHOLE_RUN
-            rows.append(checked)
-    for run in collection.excluded.itertuples():
-        rejected.append((0, run.run_id, "", f"is not counted: {run.reason}"))
-    if not rows:
-        raise NothingToReport(
-            f"no run under {remote.shown(path)!r} has a compute block; Recorder.compute takes stages, "
-            "processors and rate_flops_per_s"
-        )
-    return _systems(collection.name, rows, [], rejected)
-
-
 # -- CSV -----------------------------------------------------------------------------------
 
 
-def _csv_rows(text, rejected):
+def from_csv(text, name, problems=()):
+    """Return the `Systems` of a CSV; arguments and errors as `from_sheet`."""
+    rows, rejected = [], list(problems)
     try:
-        table = list(csv.reader(io.StringIO(text, newline="")))
+        header, *lines = csv.reader(io.StringIO(text, newline=""))
     except csv.Error as problem:
         rejected.append((0, "", "", f"is no CSV: {problem}"))
-        return []
-    if not table:
-        return []
-    columns = _epoch_columns(table[0])
+        return _systems(name, rows, rejected=rejected)
+    except ValueError:  # no header
+        return _systems(name, rows, rejected=rejected)
+    columns = _epoch_columns(header)
     if "system" not in columns:
         rejected.append((1, "", "", "the header names no column System or Model"))
-        return []
-    rows = []
-    for i, line in enumerate(table[1 : MAX_SYSTEMS + 1], start=2):
-        values = {"system": ""}
-        for name, places in columns.items():
-            # Of several columns of one meaning (MFU, HFU), the first that is filled.
-            values[name] = next(
-                (line[at].strip() for at in places if at < len(line) and line[at].strip()), ""
-            )
+        lines = []
+    for i, line in enumerate(lines[:MAX_SYSTEMS], start=2):
+        values = {key: _first_filled(line, places) for key, places in columns.items()}
         if _is_units(values):
-            rejected.append((i, values.get("system", ""), "", "is a row of units, not a system"))
+            rejected.append((i, values["system"], "", "is a row of units, not a system"))
             continue
         if values.get("time_h"):
             try:
                 values["time_s"] = number(values["time_h"]) * 3600
             except ValueError as problem:
                 rejected.append((i, values["system"], "time_s", str(problem)))
-        checked = _checked(i, values, rejected)
-        if checked:
-            rows.append(checked)
-    if len(table) - 1 > MAX_SYSTEMS:
+        rows.append(_checked(i, values, rejected))
+    if len(lines) > MAX_SYSTEMS:
         rejected.append((MAX_SYSTEMS + 2, "", "", f"rows beyond the first {MAX_SYSTEMS} are not read"))
-    return rows
+    return _systems(name, list(filter(None, rows)), rejected=rejected)
+
+
+def _first_filled(line, places):
+    """Return the first filled of several columns of one meaning (MFU, HFU)."""
+    return next((line[at].strip() for at in places if at < len(line) and line[at].strip()), "")
 
 
 def _epoch_columns(header):
@@ -413,30 +379,23 @@ def _is_units(values):
     return bool(figures) and not any(re.search(r"\d", figure) for figure in figures)
 
 
-def read_claims(path):
-    """Return the printed claims in a YAML file, a list of mappings; none for an empty path.
+def claims_of(text):
+    """Return the printed claims in a YAML text, a list of mappings.
 
     Raises
     ------
     NothingToReport
-        The file cannot be read, or has no list ``claims``.
+        It has no list ``claims``; the message continues the file's name.
     ParameterError
         A claim lacks something, or its value is no number above zero.
     """
-    if not path:
-        return []
-    try:
-        claims = yaml.safe_load(read_bytes(path).decode("utf-8"))
-    except Unreadable as problem:
-        raise NothingToReport(f"{path!r} {problem}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as problem:
-        raise NothingToReport(f"{path!r} is no YAML: {shortened(problem)}") from None
-    if not isinstance(claims, dict) or not isinstance(claims.get("claims"), list):
-        raise NothingToReport(f"{path!r} must have a list `claims`")
-    for claim in claims["claims"]:
+    content = _parsed(text)
+    if not isinstance(content, dict) or not isinstance(content.get("claims"), list):
+        raise NothingToReport("must have a list `claims`")
+    for claim in content["claims"]:
         value = claim.get("value") if isinstance(claim, dict) else None
         if not finite(value) or value <= 0 or not claim.get("about") or not claim.get("where"):
             raise ParameterError(
-                f"`claims`: each must have about, a value above zero, and where; got {shortened(claim)}"
+                f"`claims`: each must have about, a value above zero, and where; got {claim!r:.300}"
             )
-    return claims["claims"]
+    return content["claims"]

@@ -1,0 +1,63 @@
+"""Read published systems, or one's own runs, for the estimation card."""
+
+import os
+
+from traincost.errors import NothingToReport
+from traincost.estimation import systems
+from traincost.reading import remote
+from traincost.reading.collection import read_collection
+from traincost.reading.formats.files import Unreadable, read_bytes
+
+
+def read_systems(path, format="auto", path_pattern=""):
+    """Read a sheet (YAML), a CSV of systems, or a directory of runs with compute blocks.
+
+    `format` and `path_pattern` are those of `collection.read_collection`, for runs.
+
+    Returns
+    -------
+    estimation.systems.Systems
+
+    Raises
+    ------
+    NothingToReport
+        The file cannot be read, or holds no system that can be used.
+    """
+    path = os.fspath(path)
+    if os.path.isdir(path) or remote.is_url(path):
+        collection = read_collection(path, format, path_pattern=path_pattern)
+        return _named(remote.shown(path), systems.from_runs, collection)
+    text, problems = _named(path, _decoded, path)
+    name, ending = os.path.splitext(os.path.basename(path))
+    parse = systems.from_csv if ending.lower() == ".csv" else systems.from_sheet
+    return _named(path, parse, text, name, problems)
+
+
+def read_claims(path):
+    """Return the printed claims in a YAML file, a list of mappings; none for an empty path.
+
+    Raises
+    ------
+    NothingToReport
+        The file cannot be read, or has no list ``claims``.
+    ParameterError
+        A claim lacks something, or its value is no number above zero.
+    """
+    return _named(path, lambda: systems.claims_of(read_bytes(path).decode("utf-8"))) if path else []
+
+
+def _named(path, function, *arguments):
+    """Call a function; where it refuses what it was given, the message begins with the path."""
+    try:
+        return function(*arguments)
+    except (Unreadable, UnicodeDecodeError, NothingToReport) as problem:
+        raise NothingToReport(f"{path!r} {problem}") from None
+
+
+def _decoded(path):
+    content = read_bytes(path)
+    try:
+        return content.decode("utf-8-sig"), []
+    except UnicodeDecodeError as problem:
+        reason = f"is not UTF-8 (byte {problem.start}); read as Latin-1, so names may look wrong"
+        return content.decode("latin-1"), [(0, "", "", reason)]
