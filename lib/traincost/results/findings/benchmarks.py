@@ -1,9 +1,10 @@
 """What was measured against floor and peers, in words."""
 
+from traincost.results.findings.numbers import N_LISTED, key, number_of, plural
+
 from traincost.benchmark_tables import quantity
 from traincost.benchmarks import judged, missed
 from traincost.columns import significant
-from traincost.results.findings.numbers import N_LISTED, key, number_of, plural
 from traincost.results.prose import Name, Number, say
 
 FULL = "full"
