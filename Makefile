@@ -37,7 +37,7 @@ bench: install ## measure against floor and peers (the peers and torch extras; P
 bench-report: install ## build reports/benchmark/benchmark.html from what make bench measured
 	@mkdir -p reports/benchmark
 	@cp build/bench/results.json reports/benchmark/results.json
-	@"$(PYTHON)" -c "from traincost import publish as p; print(p.benchmark('reports/benchmark/results.json', parameters=p.read_parameters('params/benchmark.yaml')))"
+	@"$(PYTHON)" tests/bench/benchmark_page.py reports/benchmark/results.json reports/benchmark
 
 lint: install ## check style and format
 	@$(RUN) ruff check .

@@ -1,6 +1,7 @@
 """Collections for the tests, made as a user's would be: directories of run records."""
 
 import functools
+import importlib
 import json
 import os
 import shutil
@@ -108,7 +109,7 @@ def published(tmp_path_factory):
         "compare": lambda to: publish.compare(
             ROOT / "notebooks/runs/demo-sweep-control", ROOT / "notebooks/runs/demo-sweep-once", to
         ),
-        "benchmark": lambda to: publish.benchmark(
+        "benchmark": lambda to: importlib.import_module("benchmark_page").build(
             ROOT / "reports/benchmark/results.json", to, parameters(ROOT / "params/benchmark.yaml")
         ),
         "demo-card": lambda to: publish.estimate(ROOT / "notebooks/runs/demo-sweep", to),

@@ -43,7 +43,7 @@ def test_lazy_parameters_are_refused_by_name(torch):
 def test_cuda_stays_untouched_without_a_device(torch):
     script = """
         import torch
-        from traincost.cost import Meter
+        from traincost.measure.meter import Meter
         with Meter() as meter:
             block = torch.ones(50 * 2**20 // 4)
         columns = meter.columns(torch.nn.Linear(2, 2))
@@ -102,8 +102,8 @@ def test_lightning_test_pass(torch, tmp_path):
 
 
 def test_the_sweep_notebook_trains_records_and_resumes(torch, tmp_path):
+    from demo import sweep
     from traincost import read_collection
-    from traincost.demo import sweep
 
     small = {**sweep.SHARED, "epochs": 1, "steps_per_epoch": 4, "n_validation": 128, "n_test": 128}
     small |= {"val_check_interval": 0.5, "eval_generation_num_samples": 64, "samples_per_question": 1}
@@ -128,7 +128,7 @@ def test_the_sweep_notebook_trains_records_and_resumes(torch, tmp_path):
 def test_every_task_gives_pairs_of_known_characters(torch):
     import random
 
-    from traincost.demo.tasks import TASKS, tokens
+    from demo.tasks import TASKS, tokens
 
     rng = random.Random(0)
     for task in TASKS.values():
@@ -160,7 +160,7 @@ def test_a_model_of_which_nothing_is_counted_is_refused(torch):
 
 
 def test_the_demo_models_own_count_agrees_with_torchs_on_what_that_counts(torch):
-    from traincost.demo.vae import SequenceVAE
+    from demo.vae import SequenceVAE
     from traincost.estimation.compute import count_forward_flop
 
     model = SequenceVAE(hidden=24, latent=4)

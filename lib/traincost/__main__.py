@@ -224,6 +224,7 @@ def _check(options):
     from traincost.pages.publish import read_parameters
     from traincost.pages.settings import Comparison, refuse_unknown
     from traincost.reading.collection import read_collection
+    from traincost.results.gate import as_json, as_junit, as_markdown, line
 
     max_slowdown = gate.limit(options.max_slowdown)
     parameters = read_parameters(options.parameters) if options.parameters else {}
@@ -235,14 +236,10 @@ def _check(options):
     )
     paired = pairs.pair(before, after, settings.pair_by, settings.replicates, settings.renamed)
     found = gate.check(before, after, paired, max_slowdown)
-    for path, write in (
-        (options.json, gate.as_json),
-        (options.junit, gate.as_junit),
-        (options.markdown, gate.as_markdown),
-    ):
+    for path, write in ((options.json, as_json), (options.junit, as_junit), (options.markdown, as_markdown)):
         if path:
             _write(path, write(found))
-    print(_printable(gate.line(found)))
+    print(_printable(line(found)))
     return found.status
 
 
@@ -251,13 +248,14 @@ def _plan(options):
     from traincost.analysis import plan
     from traincost.pages.publish import read_parameters
     from traincost.reading.collection import read_collection
+    from traincost.results.plan import as_json, lines
 
     proposal = plan.checked(read_parameters(options.proposal) if options.proposal else {})
     runs = read_collection(options.source)
     found = plan.plan(runs, proposal)
     if options.json:
-        _write(options.json, plan.as_json(found, proposal))
-    print("\n".join(map(_printable, plan.lines(found, proposal, runs))))
+        _write(options.json, as_json(found, proposal))
+    print("\n".join(map(_printable, lines(found, proposal, runs))))
     return 0
 
 

@@ -13,6 +13,7 @@ from traincost.__main__ import main
 from traincost.analysis import gate, pairs
 from traincost.analysis.gate import SLOWER, UNCLEAR, WITHIN
 from traincost.errors import ParameterError
+from traincost.results.gate import as_json, line
 
 CONFIG = grid(task=list("abcd"), loss=list("xyz"), seed=[0, 1, 2])
 
@@ -50,8 +51,8 @@ def test_a_single_pair_cannot_tell():
     found = gate.check(one, other, pairs.pair(one, other), 0.05)
     assert found.outcome == UNCLEAR
     assert found.status == 4
-    assert "too few runs to tell whether the limit of 5.0 % is kept" in gate.line(found)
-    assert json.loads(gate.as_json(found))["p"] is None
+    assert "too few runs to tell whether the limit of 5.0 % is kept" in line(found)
+    assert json.loads(as_json(found))["p"] is None
 
 
 @pytest.mark.slow

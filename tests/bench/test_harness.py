@@ -3,10 +3,10 @@
 import harness
 import pytest
 import synthetic
+from benchmarks import read_benchmarks
 from harness import Measured, Results, interleaved
 
 from traincost import read_collection
-from traincost.benchmarks import read_benchmarks
 
 
 def test_what_is_compared_runs_in_turn_and_the_first_turn_does_not_count():

@@ -155,7 +155,6 @@ def test_a_rate_says_what_it_took_and_what_it_fell_back_to():
     assert "bf16, dense, per chip" in note
     assert source
     assert "no fp8 rate is known" in peak_rate("A100", "fp8")[1]
-    assert peak_rate("A100", sparse=True)[0] == 624e12
     assert "no nvl variant is known" in peak_rate("H100 NVL")[1]
     assert "no laptop variant is known" in peak_rate("RTX 4090 Laptop GPU")[1]
     assert "variant" not in peak_rate("H100 PCIe")[1]
@@ -170,10 +169,11 @@ def test_the_table_is_whole():
     for p in PROCESSORS:
         assert p.source
         assert p.per in ("chip", "board")
-        assert set(p.dense) | set(p.sparse) <= set(PRECISIONS)
-        assert all(1e10 < rate < 1e16 for rate in p.dense.values())
-        for precision, rate in p.sparse.items():
-            assert rate == pytest.approx(2 * p.dense[precision])
+        assert all(1e10 < rate < 1e16 for rate in p.rates.values())
+        for precision, rate in p.rates.items():
+            dense = precision.removesuffix("_sparse")
+            assert dense in PRECISIONS
+            assert rate == pytest.approx(2 * p.rates[dense] if dense != precision else rate)
 
 
 # -- the released data of 2007.05558 ------------------------------------------------------------

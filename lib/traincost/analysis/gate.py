@@ -8,27 +8,21 @@ A one-sided paired test on log runtime, with the configuration as unit (`compari
 - *too few runs*: the bounds enclose the limit, so that either may be true, or a single pair
   leaves nothing to estimate chance from. More runs would draw the bounds together.
 
-Contract: two collections and their pairing in, a `Check` out; the texts of it are made here too.
+Contract: two collections and their pairing in, a `Check` out; `results.gate` prints it.
 """
 
-import json
 import re
-from dataclasses import asdict, dataclass
-from xml.etree import ElementTree
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
 from traincost.analysis import comparison
-from traincost.analysis.comparison import SAME
 from traincost.analysis.verdicts import ALPHA
-from traincost.columns import percent
 from traincost.errors import ParameterError
-from traincost.results.markup import markdown_text
 
 WITHIN, SLOWER, UNCLEAR = "within", "slower", "too few runs"
 STATUS = {WITHIN: 0, SLOWER: 3, UNCLEAR: 4}
-FORMAT = "traincost/check/1"
 _PERCENTAGE = re.compile(r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*%\s*")
 
 
@@ -129,74 +123,3 @@ def _outcome(beyond, half):
     if beyond - half > comparison.EXACT:
         return SLOWER
     return WITHIN if beyond + half <= comparison.EXACT else UNCLEAR
-
-
-# -- texts ---------------------------------------------------------------------------------
-
-
-_SAID = {
-    WITHIN: "within the limit of {}",
-    SLOWER: "slower beyond the limit of {}",
-    UNCLEAR: "too few runs to tell whether the limit of {} is kept",
-}
-
-
-def line(check):
-    """Return the result as one readable line."""
-    said = _SAID[check.outcome].format(percent(check.max_slowdown, 1))
-    pairs = f"{check.n_pairs} pairs of runs in {check.n_configurations} configurations"
-    return f"{said}: {change_text(check)}; {pairs}"
-
-
-def change_text(check):
-    """Return the change with its bounds, as words."""
-    way = "slower" if check.change > 0 else "faster"
-    text = f"{percent(abs(check.change), 1)} {way}" if abs(check.change) > comparison.EXACT else SAME
-    if np.isnan(check.low):
-        return f"{text}, how much of it is chance is not known"
-    low, high = (f"{100 * value:+.1f} %" for value in (check.low, check.high))
-    return f"{text} (between {low} and {high})"
-
-
-def as_json(check):
-    """Return the result as JSON text; what is not known is null."""
-    values = {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in asdict(check).items()}
-    values = {"format": FORMAT, "exit_status": check.status, **values}
-    return json.dumps(values, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-
-
-def as_junit(check):
-    """Return the result as JUnit XML: one test case, failed, skipped (too few runs) or passed."""
-    counts = {"tests": "1", "failures": str(int(check.outcome == SLOWER)), "errors": "0"}
-    counts["skipped"] = str(int(check.outcome == UNCLEAR))
-    suites = ElementTree.Element("testsuites")
-    suite = ElementTree.SubElement(suites, "testsuite", name="traincost check", **counts)
-    name = _xml(f"{check.after} against {check.before}")
-    case = ElementTree.SubElement(suite, "testcase", classname="traincost.check", name=name)
-    if check.outcome != WITHIN:
-        tag = "failure" if check.outcome == SLOWER else "skipped"
-        ElementTree.SubElement(case, tag, message=line(check))
-    output = ElementTree.SubElement(case, "system-out")
-    output.text = _xml("\n".join([line(check), *check.changed]))
-    return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def _xml(text):
-    """Return text without the characters that XML cannot hold."""
-    return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
-
-
-def as_markdown(check):
-    """Return a summary in Markdown; names from runs are literal in it."""
-    names = f"{markdown_text(check.after)} against {markdown_text(check.before)}"
-    rows = [
-        ("change of runtime", change_text(check)),
-        ("limit", percent(check.max_slowdown, 1)),
-        ("pairs of runs", str(check.n_pairs)),
-        ("configurations", str(check.n_configurations)),
-        ("runs without a pair", str(check.n_unpaired)),
-    ]
-    body = "".join(f"| {name} | {value} |\n" for name, value in rows)
-    changed = "".join(f"- changed setting {markdown_text(text)}\n" for text in check.changed)
-    head = f"### traincost check: {line(check).partition(':')[0]}\n\n{names}\n\n"
-    return f"{head}| what | result |\n| --- | --- |\n{body}{changed and chr(10) + changed}"

@@ -16,7 +16,6 @@ Contract: a collection's ``runs`` frame in, frames out; randomness is seeded.
 """
 
 import itertools
-import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,15 +28,12 @@ from traincost.analysis import knobs as speedups
 from traincost.analysis.designs import Units, design
 from traincost.analysis.sections import timing
 from traincost.analysis.verdicts import ALPHA
-from traincost.columns import count, percent, significant, time_unit
 from traincost.errors import NothingToReport, ParameterError
 
 COVERAGE = 0.90  # of the intervals
 N_DRAWS = 10_000
 MAX_DRAWN = 5_000_000  # runs drawn in all; a larger plan gets fewer draws
 MAX_CELLS = 10_000  # configurations of a plan
-MAX_LINES = 60  # configurations that are printed; the JSON has all
-FORMAT = "traincost/plan/1"
 TOTAL = "the whole sweep"
 KEYS = ("levels", "seeds", "knobs", "devices", "price_per_hour", "currency", "replicates")
 
@@ -324,65 +320,6 @@ def interacts(runs, described):
     """Say whether the data show an interaction, which the additive model leaves out."""
     table = effects.interactions(runs["runtime_s"], described)
     return bool((table["p"][table["scale"] == "log"] <= ALPHA).any())
-
-
-def lines(table, proposal, collection):
-    """Return a plan as readable lines: the whole first, then its configurations.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `plan` returns it.
-    proposal : dict
-        As `checked` returns it.
-    collection : Collection
-        The runs that it was predicted from.
-    """
-    whole, cells = table.iloc[-1], table.iloc[:-1]
-    unit = time_unit(3600 * cells["hours"].median() / proposal["seeds"])
-    said = [
-        f"{count(whole['n_runs'])} runs in {count(len(cells))} configurations: {_hours(whole, unit)}, "
-        f"{significant(whole['device_hours'], 3)} device-hours"
-    ]
-    if "money" in table:
-        said[0] += f", {significant(whole['money'], 3)} {proposal['currency']}"
-    if "hours_at_least" in table:
-        least = unit.text(3600 * whole["hours_at_least"])
-        said.append(f"with the knobs turned at least {least}, if each saves the most that it can")
-    if interacts(collection.runs, _fields.describe(collection.runs, proposal["replicates"])):
-        said.append(
-            "the factors interact in these runs, which the prediction leaves out: it may be off by more"
-        )
-    tested = left_out(collection.runs, _fields.describe(collection.runs, proposal["replicates"]))
-    if len(tested):
-        said.append(
-            f"predicted from the others, {tested['inside'].sum()} of {len(tested)} configurations run before "
-            f"lie within their {percent(COVERAGE, 0)} interval"
-        )
-    names = [name for name in table if name.startswith("level.")]
-    for row in cells.head(MAX_LINES).to_dict("records"):
-        label = ", ".join(f"{name.removeprefix('level.')}={row[name]}" for name in names) or "all runs"
-        said.append(f"  {label}: {_hours(row, unit)}")
-    if len(cells) > MAX_LINES:
-        said.append(f"  and {count(len(cells) - MAX_LINES)} more configurations")
-    return said
-
-
-def _hours(row, unit):
-    middle, low, high = (unit.number(3600 * row[name]) for name in ("hours", "low", "high"))
-    return f"{middle} {unit.symbol} ({low} to {high})"
-
-
-def as_json(table, proposal):
-    """Return a plan as JSON text."""
-    content = {"format": FORMAT, "coverage": COVERAGE, "proposal": proposal}
-    content["configurations"] = table.iloc[:-1].to_dict("records")
-    content["total"] = table.drop(columns=[c for c in table if c.startswith("level.")]).iloc[-1].to_dict()
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1, default=_plain) + "\n"
-
-
-def _plain(value):
-    return value.item() if hasattr(value, "item") else str(value)
 
 
 def checked(proposal):

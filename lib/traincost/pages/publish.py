@@ -113,16 +113,6 @@ def estimate(systems, output=None, parameters=None, progress=False):
     return publish("estimation", parameters, output or Path("reports", name), progress)
 
 
-def benchmark(results, output=None, parameters=None, progress=False):
-    """Build the page of a benchmark's results, a file that ``make bench`` wrote.
-
-    Parameters, result and errors as `page`; ``benchmark.html`` and ``benchmark.json``, by default in
-    ``reports/benchmark``.
-    """
-    parameters = {**(parameters or {}), "results": os.path.abspath(results)}
-    return publish("benchmark", parameters, output or Path("reports", "benchmark"), progress)
-
-
 def _input(path):
     """Return what a notebook reads, absolute or a URL, and its name."""
     if remote.is_url(path):

@@ -313,30 +313,6 @@ class Estimation(_FromNotebook):
         return {**super().public(name), "claims": os.path.basename(self.claims)}
 
 
-@dataclass(frozen=True)
-class Benchmark(_FromNotebook):
-    """Parameters of ``benchmark.ipynb``.
-
-    Attributes
-    ----------
-    results : str
-        The file that ``make bench`` wrote.
-    project, collection, note, links
-        As in `Profiling`.
-    """
-
-    INPUT: ClassVar[str] = "results"
-
-    results: str
-    project: str = ""
-    collection: str = ""
-    note: str = ""
-    links: dict = dataclasses.field(default_factory=dict)
-
-    def __post_init__(self):
-        check_types(self)
-
-
 def injected_names(cells):
     """Return the names that papermill's injected cell assigns, of executed cell sources."""
     names = []

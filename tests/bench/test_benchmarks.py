@@ -1,18 +1,19 @@
 """The results of a benchmark: what is refused, and what the page says of them."""
 
+import dataclasses
 import json
 import math
 import re
 
+import benchmark_page
+import nbformat
 import pytest
+from benchmarks import judged, missed, read_benchmarks
 from conftest import ROOT
 
-from traincost import benchmark_tables
-from traincost.benchmarks import judged, missed, read_benchmarks
 from traincost.errors import NothingToReport
-from traincost.pages import publish
-from traincost.results.findings import benchmarks as findings
 
+NOTEBOOK = ROOT / "tests/bench/benchmark.ipynb"
 RESULTS = ROOT / "reports/benchmark/results.json"
 
 
@@ -61,21 +62,21 @@ def test_what_was_not_measured_or_asked_is_not_judged(tmp_path):
     found = read_benchmarks(written(tmp_path, [entry(), absent, free, noise]))
     assert list(judged(found.frame)["work"]) == ["sort", "memory"]
     assert math.isnan(found.frame["of_target"].iloc[3])
-    assert list(benchmark_tables.measured(found.frame).frame["target_text"])[1:] == [
+    assert list(benchmark_page.measured_table(found.frame).frame["target_text"])[1:] == [
         "at least 3.00 ×",
         "–",
         "at most 2.00 KiB",
     ]
-    assert findings.works(found.frame)[0].plain() == (
+    assert benchmark_page.works(found.frame)[0].plain() == (
         "sort takes 2.00 s. That is 1.50 × faster than sorted and 1.50 × faster than free."
     )
-    assert text(findings.summary(found)).startswith("1 of 2 targets are met.")
+    assert text(benchmark_page.summary(found)).startswith("1 of 2 targets are met.")
 
 
 def test_the_worst_miss_is_named_first_and_few_are(tmp_path):
     worse = [entry(against=f"p{i}", value=3.0 / (i + 2), target=3.0) for i in range(8)]
     late = entry(**LIMIT, ours=40.0, value=40.0, target=2.0, met=False)
-    said = findings.summary(read_benchmarks(written(tmp_path, [*worse, late, entry(**FLOOR)])))
+    said = benchmark_page.summary(read_benchmarks(written(tmp_path, [*worse, late, entry(**FLOOR)])))
     assert [s.plain() for s in said[:3]] == [
         "1 of 10 targets are met.",
         "Missed: memory is 40.0 KiB, where at most 2.00 KiB is asked.",
@@ -86,7 +87,7 @@ def test_the_worst_miss_is_named_first_and_few_are(tmp_path):
 
 def test_a_small_size_says_that_it_says_nothing(tmp_path):
     found = read_benchmarks(written(tmp_path, [entry()], size="small"))
-    assert "the ratios say nothing" in findings.summary(found)[0].plain()
+    assert "the ratios say nothing" in benchmark_page.summary(found)[0].plain()
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_what_are_no_results_is_refused_in_one_line(tmp_path, content, why):
 
 def test_results_that_are_missing(tmp_path):
     with pytest.raises(NothingToReport, match="run make bench"):
-        publish.benchmark(tmp_path / "none.json", tmp_path / "out")
+        benchmark_page.build(tmp_path / "none.json", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -126,7 +127,7 @@ def test_names_among_the_results_are_text_on_the_page(tmp_path):
     payload = '"><img src=x onerror=alert(1)><script>alert(2)</script>\n$x$ `a`'
     hostile = [entry(work=payload, against=payload), entry(**{**LIMIT, "work": payload}, value=1.0)]
     path = written(tmp_path, hostile, machine={payload: payload, "packages": {payload: payload}})
-    page = publish.benchmark(path, tmp_path / "out", {"note": payload}).read_text(encoding="utf-8")
+    page = benchmark_page.build(path, tmp_path / "out", {"note": payload}).read_text(encoding="utf-8")
     assert not re.search(r"<(script|img)", page)
     assert "alert(1)" in page
 
@@ -142,7 +143,7 @@ def test_names_among_the_results_are_text_on_the_page(tmp_path):
     ],
 )
 def test_a_quantity_is_printed_with_the_unit_that_suits_it(value, unit, printed):
-    assert benchmark_tables.quantity(value, unit) == printed
+    assert benchmark_page.quantity(value, unit) == printed
 
 
 def test_the_page_counts_what_its_table_lists(published):
@@ -151,3 +152,10 @@ def test_the_page_counts_what_its_table_lists(published):
     assert report["numbers"]["targets.n_met"] == outcomes.count("met")
     assert report["numbers"]["targets.n"] == outcomes.count("met") + outcomes.count("missed")
     assert len(outcomes) == len(json.loads(RESULTS.read_text())["measured"])
+
+
+def test_the_notebook_declares_its_settings_with_comments():
+    (cell,) = (c for c in nbformat.read(NOTEBOOK, 4).cells if "parameters" in c.metadata.get("tags", []))
+    declared = [re.match(r"(\w+): (\w+) = .*  # \S", line).groups() for line in cell.source.splitlines()]
+    fields = dataclasses.fields(benchmark_page.Benchmark)
+    assert declared == [(field.name, field.type.__name__) for field in fields]

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from traincost.demo.tasks import END, N_TOKENS, PAD, START
+from demo.tasks import END, N_TOKENS, PAD, START
 from traincost.estimation.compute import flops_from_multiply_adds
 
 

@@ -12,8 +12,8 @@ import torch
 from torch.nn.functional import pad
 from tqdm.auto import tqdm
 
-from traincost.demo.tasks import END, PAD, TASKS, tokens
-from traincost.demo.vae import SequenceVAE
+from demo.tasks import END, PAD, TASKS, tokens
+from demo.vae import SequenceVAE
 from traincost.estimation.compute import FORWARD_BACKWARD, flops_from_multiply_adds
 from traincost.measure.meter import InferenceTimer, Meter
 from traincost.measure.recorder import RECORD_NAME, Recorder

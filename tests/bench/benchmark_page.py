@@ -1,0 +1,263 @@
+"""The page of what `make bench` measured: parameters, sentences, tables and figure of ``benchmark.ipynb``.
+
+``python tests/bench/benchmark_page.py RESULTS OUTPUT`` builds it (`make bench-report`).
+"""
+
+import dataclasses
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import nbformat
+import numpy as np
+import pandas as pd
+from benchmarks import judged, missed
+
+from traincost.columns import significant, time_unit
+from traincost.pages import publish
+from traincost.pages.settings import _FromNotebook, check_types
+from traincost.results import figures, svg
+from traincost.results.findings.numbers import N_LISTED, key, number_of, plural
+from traincost.results.prose import Name, Number, say
+from traincost.results.svg import INK, MUTED, SERIES
+from traincost.results.tables import Heading, Table
+
+NOTEBOOK = Path(__file__).with_name("benchmark.ipynb")
+FULL = "full"
+
+
+def build(results, output, parameters=None):
+    """Build ``benchmark.html`` and ``benchmark.json`` in `output`; return the page's path.
+
+    Raises
+    ------
+    ParameterError, NothingToReport
+        The results cannot be used.
+    BuildFailed
+        A cell failed.
+    """
+    output = Path(output).absolute()
+    parameters = {**(parameters or {}), "results": os.path.abspath(results)}
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    executed = publish.execute(notebook, parameters, output / "benchmark.failed.ipynb")
+    publish._write("benchmark", publish._files("benchmark", executed), output)
+    return output / "benchmark.html"
+
+
+@dataclass(frozen=True)
+class Benchmark(_FromNotebook):
+    """Parameters of ``benchmark.ipynb``: the file that ``make bench`` wrote; the others as in `Profiling`."""
+
+    INPUT: ClassVar[str] = "results"
+
+    results: str
+    project: str = ""
+    collection: str = ""
+    note: str = ""
+    links: dict = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self):
+        check_types(self)
+
+
+# -- sentences -----------------------------------------------------------------------------
+
+
+def summary(found):
+    """How many targets are met, and which are not."""
+    rows, late = judged(found.frame), missed(found.frame)
+    said = []
+    if found.size != FULL:
+        said.append(say("Measured at a small size, to see that it runs: the ratios say nothing."))
+    said.append(
+        say(
+            "{n} of {of} {targets} met.",
+            n=number_of("targets.n_met", len(rows) - len(late)),
+            of=number_of("targets.n", len(rows)),
+            targets=plural(len(rows), "target is", "targets are"),
+        )
+    )
+    listed = [_miss(row) for row in late.head(N_LISTED - len(said)).itertuples()]
+    return said + listed
+
+
+def _miss(row):
+    verb = "takes" if row.role == "floor" else "is"
+    said = say("{v}", v=_value(row)) if row.role == "limit" else _ratio(row)
+    return say(
+        "Missed: {w} {verb} {s}, where {b} {t} is asked.",
+        w=Name(row.work),
+        verb=verb,
+        s=said,
+        b=row.bound,
+        t=_target(row),
+    )
+
+
+def works(frame):
+    """For each work, how long it takes, and how that compares."""
+    return [_work(rows) for _, rows in frame.groupby("work", sort=False)]
+
+
+def _work(rows):
+    first = next(rows.itertuples())
+    compared = [_ratio(row) for row in rows[rows["value"].notna()].itertuples() if row.role != "limit"]
+    if not compared:
+        return say("{w}: {v}.", w=Name(first.work), v=_ours(first))
+    return say("{w} takes {v}. That is {c}.", w=Name(first.work), v=_ours(first), c=compared)
+
+
+def _ours(row):
+    base = ("benchmark", row.work, row.against)
+    return Number(key(*base, "ours"), float(row.ours), quantity(row.ours, row.unit))
+
+
+def _ratio(row):
+    """Say a ratio: so many times the floor, so many times faster than a peer."""
+    template = "{v} the time of the floor ({a})" if row.role == "floor" else "{v} faster than {a}"
+    return say(template, v=_value(row), a=Name(row.against))
+
+
+def _value(row):
+    text = quantity(row.value, row.unit) if row.role == "limit" else f"{significant(row.value, 3)} ×"
+    return Number(key("benchmark", row.work, row.against, "value"), float(row.value), text)
+
+
+def _target(row):
+    text = quantity(row.target, row.unit) if row.role == "limit" else f"{significant(row.target, 3)} ×"
+    return Number(key("benchmark", row.work, row.against, "target"), float(row.target), text)
+
+
+def machine(found):
+    """How it was measured, and how busy the machine was with other things."""
+    values = found.machine
+    said = [
+        say(
+            "Medians of {n} {repetitions}; what is compared ran in turn, in one session.",
+            n=number_of("machine.n_repetitions", found.n_repetitions),
+            repetitions=plural(found.n_repetitions, "repetition"),
+        )
+    ]
+    if all(isinstance(values.get(name), int | float) for name in ("cores", "load_before", "load_after")):
+        said.append(
+            say(
+                "The machine has {c} {cores}; its load was {a} at the start and {b} at the end.",
+                c=number_of("machine.cores", values["cores"]),
+                cores=plural(values["cores"], "core"),
+                a=Number("machine.load_before", float(values["load_before"]), f"{values['load_before']:.2f}"),
+                b=Number("machine.load_after", float(values["load_after"]), f"{values['load_after']:.2f}"),
+            )
+        )
+    return said
+
+
+def caption_ratios(frame):
+    """What the figure of ratios shows."""
+    rows = judged(frame)
+    return say(
+        "What was needed of what each target allows, of {n} {targets}; left of the line it is met.",
+        n=number_of("targets.n", len(rows)),
+        targets=plural(len(rows), "target"),
+    )
+
+
+# -- figure and tables ---------------------------------------------------------------------
+
+
+@figures._drawn
+def benchmark_ratios(comparisons):
+    """What each comparison needed of what its target allows, on a log axis; 1 is just met."""
+    comparisons = comparisons.dropna(subset="of_target").head(2 * figures.MAX_ROWS)
+    rows = np.arange(len(comparisons))
+    figure, axes = figures._axes(0.8 + 0.3 * len(comparisons), figures.WIDE)
+    axes.axvline(1, color=MUTED, linewidth=0.8)
+    met = comparisons["met"].eq(True)
+    for chosen, colour in ((met, SERIES[0]), (~met, SERIES[1])):
+        axes.plot(comparisons["of_target"].where(chosen), rows, "o", color=colour, markersize=6)
+    axes.set_xscale("log")
+    figures._plain_log_axis(axes, pd.concat([comparisons["of_target"], pd.Series([1.0])]))
+    low, high = axes.get_xlim()
+    for row, (needed, against) in enumerate(
+        zip(comparisons["of_target"], comparisons["against"], strict=True)
+    ):
+        left = needed < np.sqrt(low * high)  # beside the mark, on the side where there is room
+        x, align = (needed * 1.12, "left") if left else (needed / 1.12, "right")
+        axes.text(x, row, figures.clipped(against, 48), va="center", ha=align, color=INK)
+    works = comparisons["work"]
+    figures._label_rows(axes, works.where(works.ne(works.shift()), ""))
+    axes.set_xlabel("needed of what the target allows (log scale)")
+    axes.grid(axis="x")
+    marks = [("o", SERIES[0], "target met"), ("o", SERIES[1], "target missed")]
+    return figure, [((marker, svg.THEME[colour]), text) for marker, colour, text in marks]
+
+
+def quantity(value, unit):
+    """Print a number of `unit` with three digits; seconds in the unit that suits them."""
+    if pd.isna(value):
+        return "–"
+    if unit != "s":
+        return f"{significant(value, 3)} {unit}".rstrip()
+    shown = time_unit(value)
+    return f"{significant(value / shown.seconds, 3)} {shown.symbol}"
+
+
+def target(row):
+    """Print what is asked of a comparison."""
+    if row.bound is None:
+        return "–"
+    times = row.unit if row.role == "limit" else "×"
+    return f"{row.bound} {significant(row.target, 3)} {times}".rstrip()
+
+
+def measured_table(frame):
+    """What `benchmarks.read_benchmarks` found, a row per comparison."""
+    rows = list(frame.itertuples())
+    printed = frame.assign(
+        compared=[f"{row.role}: {row.against}" if row.against else row.role for row in rows],
+        ours_text=[quantity(row.ours, row.unit) for row in rows],
+        theirs_text=[quantity(row.theirs, row.unit) for row in rows],
+        ratio=[None if row.role == "limit" else row.value for row in rows],
+        target_text=[target(row) for row in rows],
+        outcome=[{True: "met", False: "missed"}.get(row.met, "–") for row in rows],
+    )
+    return Table(
+        "measured",
+        say("Each work against its floor and its peers, medians of one session."),
+        (
+            Heading("work", "work"),
+            Heading("compared", "against"),
+            Heading("ratio", "ratio", _times, "of a floor ours/theirs, of a peer theirs/ours"),
+            Heading("target_text", "target"),
+            Heading("outcome", "outcome"),
+            Heading("ours_text", "ours"),
+            Heading("theirs_text", "theirs"),
+        ),
+        printed,
+        0,
+        "repetitions of one session",
+        holds=("benchmark", "targets"),
+    )
+
+
+def _times(value):
+    return f"{significant(value, 3)} ×"
+
+
+def machine_table(values):
+    """What it was measured on."""
+    return Table(
+        "machine",
+        say("Measured on."),
+        (Heading("name", "name"), Heading("value", "value")),
+        pd.DataFrame([(name, str(value)) for name, value in values.items()], columns=["name", "value"]),
+        0,
+        "the machine",
+        holds=("machine",),
+    )
+
+
+if __name__ == "__main__":
+    parameters = publish.read_parameters(publish.PACKAGE.parents[1] / "params" / "benchmark.yaml")
+    print(build(*sys.argv[1:], parameters=parameters))
