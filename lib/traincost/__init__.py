@@ -12,7 +12,18 @@ _HOMES = {
     "Recorder": "measure.recorder",
     "Meter": "measure.meter",
     "InferenceTimer": "measure.meter",
-    "read_collection": "reading.collection",
+    "read": "results.runs",
+    "summary": "results.summary",
+    "effects": "results.effects",
+    "levels": "results.levels",
+    "occurrences": "results.occurrences",
+    "shares": "results.shares",
+    "knobs": "results.knobs",
+    "costs": "results.costs",
+    "scores": "results.costs",
+    "provenance": "results.provenance",
+    "title": "results.title",
+    "compare": "results.comparison",
 }
 __all__ = sorted(_HOMES)
 

@@ -7,3 +7,7 @@ class ParameterError(ValueError):
 
 class NothingToReport(ValueError):
     """The directory, or what it holds, gives no run to report on; the message says why."""
+
+
+class RefusedNotebook(ValueError):
+    """An executed notebook is no basis for a page; the message says why."""

@@ -7,7 +7,7 @@ replicates are not independent evidence), two F-tests per factor (alone, and wit
 factors held), and the family-wise p-value of Westfall and Young (1993, "Resampling-based
 multiple testing", single step, min-p) from permutations shared by all tests.
 
-Contract: a collection (its ``runs`` frame) in, a frame out; randomness is seeded.
+Contract: an array and the runs' fields in, a frame out; randomness is seeded.
 """
 
 from dataclasses import dataclass
@@ -23,26 +23,17 @@ from traincost.analysis.verdicts import CLEARING, N_PERMUTATIONS, family_wise
 REPLICATE = "replicate: shown, not tested"
 
 
-def main_effects(
-    collection,
-    response="runtime_s",
-    factors=None,
-    replicates=("seed",),
-    n_permutations=N_PERMUTATIONS,
-    seed=0,
-):
+def main_effects(response, described, factors=None, n_permutations=N_PERMUTATIONS, seed=0):
     """Effect of each factor on a response.
 
     Parameters
     ----------
-    collection : Collection
-        Only its ``runs`` frame is read.
-    response : str
-        A positive column of ``runs``.
+    response : array_like
+        A positive number of each run.
+    described : list of Field
+        What `fields.describe` makes of the same runs.
     factors : sequence of str, optional
         Dotted paths of config fields; all that vary, if left out.
-    replicates : sequence of str
-        Fields that repeat a configuration.
     n_permutations : int
         Fewer are drawn for very many configurations; the column ``n_permutations`` says.
     seed : int
@@ -75,8 +66,7 @@ def main_effects(
     ValueError
         `response` is not positive, or one of `factors` does not vary.
     """
-    y = _response(collection.runs, response)
-    described = _fields.describe(collection.runs, replicates)
+    y = _positive(response)
     chosen = _chosen(described, factors)
     units = Units.of(_fields.factors(described), y)
     tested = units.at([field for field in chosen if field.is_factor])
@@ -89,14 +79,13 @@ def main_effects(
     return table
 
 
-def effect_sizes(collection, response="runtime_s", factors=None, replicates=("seed",)):
+def effect_sizes(response, described, factors=None):
     """Effect of each factor on a response, untested: `main_effects` without p-values and verdicts."""
-    y = _response(collection.runs, response)
-    described = _fields.describe(collection.runs, replicates)
+    y = _positive(response)
     return _sizes(_chosen(described, factors), y, Units.of(_fields.factors(described), y))
 
 
-def interactions(collection, response="runtime_s", replicates=("seed",)):
+def interactions(response, described):
     """Test whether the factors' effects add up.
 
     With replicates, the lack of fit of the additive model against the scatter within
@@ -109,8 +98,8 @@ def interactions(collection, response="runtime_s", replicates=("seed",)):
         ``test``, ``statistic``, ``df``, ``df_residual``, ``p``. Empty where no test can be
         made: with fewer than two factors, or one whose levels hardly repeat.
     """
-    y = _response(collection.runs, response)
-    candidates = _fields.factors(_fields.describe(collection.runs, replicates))
+    y = _positive(response)
+    candidates = _fields.factors(described)
     columns = ["scale", "test", "statistic", "df", "df_residual", "p"]
     units = Units.of(candidates, y)
     if len(candidates) < 2 or any(_varies_singly(f, units) for f in candidates):
@@ -381,12 +370,10 @@ def _f_result(test, explained, residual, df, residual_df, total):
 # -- arguments -----------------------------------------------------------------------------
 
 
-def _response(runs, response):
-    if response not in runs:
-        raise ValueError(f"`response` must be a column of the runs, got {response!r}")
-    y = runs[response].to_numpy(dtype=float)
+def _positive(response):
+    y = np.asarray(response, dtype=float)
     if not len(y) or not (np.isfinite(y) & (y > 0)).all():
-        raise ValueError(f"`response` must be positive in every run; {response!r} is not")
+        raise ValueError("`response` must be positive in every run")
     return y
 
 

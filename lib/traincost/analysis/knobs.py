@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from traincost.analysis.sections import mean_present, repeated_parts, timing
+from traincost.analysis.sections import mean_present, repeated_parts
 from traincost.errors import ParameterError
 
 HIGH_LEVERAGE = 0.10  # of runtime
@@ -85,12 +85,12 @@ class Knob:
         return Knob(name, tuple(map(str, self.sections)), self.kind, str(self.change), self.kept)
 
 
-def bounds(collection, knobs=None, cadence_section=None, codes=None, seed=0):
+def bounds(t, knobs=None, cadence_section=None, codes=None, seed=0):
     """Return the most that each knob, and all together, can save.
 
     Parameters
     ----------
-    collection : Collection
+    t : sections.Timing
     knobs : sequence of Knob or mapping, optional
         Proposed from the sections (`propose`) if left out.
     cadence_section : str, optional
@@ -113,9 +113,8 @@ def bounds(collection, knobs=None, cadence_section=None, codes=None, seed=0):
         ``n_known`` (runs whose counts allow a bound), ``n_runs``; ``tier``; ``proposed``.
         The bound is NaN where no section matches, or no run's count is known.
     """
-    t = timing(collection)
     proposed = knobs is None
-    knobs = propose(collection) if proposed else [Knob.of(knob) for knob in knobs]
+    knobs = propose(t) if proposed else [Knob.of(knob) for knob in knobs]
     if cadence_section is not None and cadence_section not in t.paths:
         raise ParameterError(
             f"`cadence_section` must be a section of the runs, got {cadence_section!r}; "
@@ -284,7 +283,7 @@ def _level_range(share, known, codes):
     return means.min(), means.max()
 
 
-def propose(collection):
+def propose(t):
     """Propose knobs from the sections themselves.
 
     Each disjoint section, and each child that takes most of its parent, that is not training
@@ -294,7 +293,6 @@ def propose(collection):
     -------
     list of Knob
     """
-    t = timing(collection)
     share = (t.whole / t.runtime_s[:, None]).mean(axis=0) if len(t.runtime_s) else []
     counts = mean_present(t.counts)
     candidates = [i for i in range(len(t.paths)) if _is_candidate(t, share, i)]
@@ -307,9 +305,9 @@ def propose(collection):
     ]
 
 
-def scheduled(collection):
+def scheduled(t):
     """Return the largest repeated section that is not training itself, or an empty name."""
-    repeated = (name for name in repeated_parts(collection) if not _TRAINING.search(name))
+    repeated = (name for name in repeated_parts(t) if not _TRAINING.search(name))
     return next(repeated, "")
 
 

@@ -26,6 +26,7 @@ from traincost.analysis import effects
 from traincost.analysis import fields as _fields
 from traincost.analysis import knobs as speedups
 from traincost.analysis.designs import Units, design
+from traincost.analysis.sections import timing
 from traincost.analysis.verdicts import ALPHA
 from traincost.errors import NothingToReport, ParameterError
 
@@ -70,16 +71,22 @@ class Model:
     repeats: float
 
 
-def fit(collection, replicates=("seed",)):
-    """Fit the additive model to the completed runs.
+def fit(runs, described):
+    """Fit the additive model of log runtime.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        A row per completed run.
+    described : list of Field
+        What `fields.describe` makes of them.
 
     Raises
     ------
     NothingToReport
         There is no residual degree of freedom to predict with.
     """
-    runtime_s = collection.runs["runtime_s"].to_numpy(dtype=float)
-    described = _fields.describe(collection.runs, replicates)
+    runtime_s = runs["runtime_s"].to_numpy(dtype=float)
     factors = _fields.held_fields(_fields.factors(described), len(runtime_s))
     units = Units.of(_fields.factors(described), runtime_s)
     matrix = _matrix(factors, units.first, len(units.first))
@@ -168,7 +175,7 @@ def _simulated(model, rows, seeds, rng):
     return np.column_stack([cells, cells.sum(axis=1)])
 
 
-def left_out(collection, replicates=("seed",)):
+def left_out(runs, described):
     """Predict each configuration from the others.
 
     Returns
@@ -180,7 +187,7 @@ def left_out(collection, replicates=("seed",)):
     """
     names = ["configuration", "runtime_s", "low_s", "high_s", "inside"]
     try:
-        model = fit(collection, replicates)
+        model = fit(runs, described)
     except NothingToReport:
         return pd.DataFrame(columns=names)
     y, x = model.units.mean_log, model.matrix
@@ -235,7 +242,7 @@ def plan(collection, proposal):
         Too few runs to predict from.
     """
     proposal = checked(proposal)
-    model = fit(collection, proposal["replicates"])
+    model = fit(collection.runs, _fields.describe(collection.runs, proposal["replicates"]))
     cells = _cells(model, proposal["levels"])
     added = [_rows(model, i, cells) for i in range(len(model.factors))]
     rows = np.column_stack([np.ones(len(cells)), *added])
@@ -263,7 +270,7 @@ def turned(collection, knobs):
     ParameterError
         A knob governs no section of the runs, or one whose count is not known.
     """
-    bounds = speedups.bounds(collection, knobs)
+    bounds = speedups.bounds(timing(collection), knobs)
     for row in bounds.itertuples():
         if not np.isfinite(row.bound):
             raise ParameterError(f"`knobs`: what {row.knob!r} saves is not known: no section or count of it")
@@ -309,9 +316,9 @@ def _rows(model, i, cells):
     return columns[[of_level[field.labels.index(cell[i])] for cell in cells]]
 
 
-def interacts(collection, replicates=("seed",)):
+def interacts(runs, described):
     """Say whether the data show an interaction, which the additive model leaves out."""
-    table = effects.interactions(collection, replicates=replicates)
+    table = effects.interactions(runs["runtime_s"], described)
     return bool((table["p"][table["scale"] == "log"] <= ALPHA).any())
 
 

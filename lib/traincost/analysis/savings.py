@@ -124,7 +124,7 @@ _COLUMNS = (
 
 def _row(knob, baseline, after, paired, cadence_section):
     before = _chosen(baseline, paired.pairs["before"])
-    bound = float(bounds(before, [knob], cadence_section)["bound"].iloc[0])
+    bound = float(bounds(timing(before), [knob], cadence_section)["bound"].iloc[0])
     saved, of, mask = _saved_by_section(knob, baseline, after, paired)
     measured = saved.sum(axis=1)
     low, high = _interval(measured)

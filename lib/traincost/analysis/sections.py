@@ -120,7 +120,7 @@ def _filled(seconds, below):
     return whole
 
 
-def shares(collection):
+def shares(t):
     """Return the share of each section, and of the unattributed rest.
 
     A run that has a section without its recorded parent counts it for the parent too.
@@ -137,7 +137,6 @@ def shares(collection):
         ``untimed_share`` (mean share of a parent that its children leave);
         ``overlapping`` (its children, or it and its siblings, exceed what encloses them).
     """
-    t = timing(collection)
     seconds = np.column_stack([t.whole, t.unattributed()])
     share = seconds / t.runtime_s[:, None]
     n_present = [*(~np.isnan(t.seconds)).sum(axis=0), len(t.runtime_s)]
@@ -191,7 +190,7 @@ def _slack(seconds):
     return TOLERANCE * seconds
 
 
-def composition(collection, by=None, max_parts=MAX_PARTS):
+def composition(t, by=None, max_parts=MAX_PARTS):
     """Return a cut through the tree: disjoint parts that, with the rest, make up each run.
 
     A part whose mean share exceeds `SPLIT_ABOVE` is replaced by its children and by what of
@@ -199,7 +198,7 @@ def composition(collection, by=None, max_parts=MAX_PARTS):
 
     Parameters
     ----------
-    collection : Collection
+    t : Timing
     by : Field, optional
         Its levels are compared; with none, or a single level, only the whole is returned.
 
@@ -209,7 +208,6 @@ def composition(collection, by=None, max_parts=MAX_PARTS):
         A row per level and the whole (``level`` `fields.ALL_RUNS`), a column per part, the largest first,
         `UNATTRIBUTED` last; each row sums to 1.
     """
-    t = timing(collection)
     share = {name: seconds / t.runtime_s for name, seconds in cut(t).items()}
     order = sorted(share, key=lambda name: -share[name].mean())
     if len(order) > max_parts:
@@ -260,18 +258,16 @@ def cut(t):
     return parts
 
 
-def repeated_parts(collection):
+def repeated_parts(t):
     """Return the parts of the cut that occur more than once a run on average, largest first."""
-    t = timing(collection)
     mean_counts = dict(zip(t.paths, mean_present(t.counts), strict=True))
     parts = cut(t)
     repeated = [name for name in parts if mean_counts.get(name, 0) > 1]
     return sorted(repeated, key=lambda name: -(parts[name] / t.runtime_s).mean())
 
 
-def subsections(collection):
+def subsections(t):
     """Return the children of the largest part of the cut that has any."""
-    t = timing(collection)
     parts = cut(t)
     for name in sorted(parts, key=lambda name: -(parts[name] / t.runtime_s).mean()):
         if name in t.paths and t.children(t.paths.index(name)):
@@ -279,20 +275,19 @@ def subsections(collection):
     return []
 
 
-def counts(collection, section):
+def counts(t, section):
     """Return how often `section` ran in each run, NaN where that is not known."""
-    t = timing(collection)
     if section not in t.paths:
         return np.full(len(t.runtime_s), np.nan)
     return t.counts[:, t.paths.index(section)]
 
 
-def per_occurrence(collection, by, sections=None):
+def per_occurrence(t, by, sections=None):
     """Return seconds per occurrence (one evaluation, say) by section and level.
 
     Parameters
     ----------
-    collection : Collection
+    t : Timing
     by : Field
     sections : list of str, optional
         All that occur more than once a run on average, if left out.
@@ -303,7 +298,6 @@ def per_occurrence(collection, by, sections=None):
         ``level``, ``section``, ``per_occurrence_s`` (mean over the level's runs of
         seconds / count), ``count`` (mean), ``n_runs`` (with a count). Levels in natural order.
     """
-    t = timing(collection)
     codes, labels = bins(by)
     if sections is None:
         repeated = mean_present(t.counts) > 1

@@ -1,29 +1,33 @@
 """The nbconvert exporter: an executed notebook to one page, and the JSON beside it.
 
-The page has no script and asks no host for anything; a content-security policy in the file
-holds it to that. Code is not shown; stream output (progress bars, warnings) is left out.
+A page is what the notebook shows: results (`results.result`), Markdown, and whatever else its cells
+display, as far as a page without scripts can hold it. A content-security policy in the file holds
+the page to asking no host for anything.
 """
 
-import ast
 import base64
 import hashlib
+import html as html_text
 import json
 import re
+from dataclasses import dataclass
 
-import mistune
+from markupsafe import Markup
 from nbconvert.exporters import TemplateExporter
 from traitlets import default
 
-from traincost.pages.settings import assigned_names, refuse_unknown
-from traincost.results import markup, render
-from traincost.results.lab_style import NOTEBOOK_ONLY, TEMPLATES
-from traincost.results.report import MIME
+from traincost.errors import RefusedNotebook
+from traincost.pages import outputs, parameters
+from traincost.pages.gathering import Gathered
+from traincost.results import html, markup
+from traincost.results.provenance import parameters_table, versions_table
+from traincost.results.result import MIME, table_data
+from traincost.results.style import TEMPLATES
 
-STYLE = TEMPLATES / "page.css"
-
-
-class RefusedNotebook(ValueError):
-    """The executed notebook is no basis for a page; the message says why."""
+SITE_START, SITE_END = "<!--site-->", "<!--/site-->"  # around what `traincost site` writes into a page
+MAX_DOWNLOAD = 16_000  # characters of a link that holds a table as CSV; a larger table is a file only
+_STYLE_SHEET = re.compile(r'^<style class="traincost">.*?</style>\n', re.DOTALL)
+_HEADING = re.compile(r"(#{1,6}) +(.+?) *#*")
 
 
 class TraincostExporter(TemplateExporter):
@@ -32,10 +36,11 @@ class TraincostExporter(TemplateExporter):
     Raises
     ------
     RefusedNotebook
-        A cell failed, a parameter is unknown, or the notebook holds no report.
+        A cell failed, a parameter is unknown, or two results contradict each other.
     """
 
     export_from_notebook = "traincost page"
+    output_mimetype = "text/html"
 
     @default("file_extension")
     def _file_extension_default(self):
@@ -47,153 +52,198 @@ class TraincostExporter(TemplateExporter):
 
     @default("extra_template_basedirs")
     def _extra_template_basedirs_default(self):
-        return [str(TEMPLATES.parent)]
+        from importlib.resources import files
 
-    output_mimetype = "text/html"
+        return [str(files("traincost.pages") / "templates")]
 
     def from_notebook_node(self, nb, resources=None, **kw):
         """Return the page's HTML; the JSON is among the resources' outputs."""
-        check(nb)
-        nb = without_empty_parts(nb)
-        report = report_data(nb)
         resources = dict(resources or {})
+        check(nb)
+        report, parts = read(nb, resources.get("metadata", {}).get("name") or "notebook")
         resources["page"] = {
-            **_page(report["title"]),
+            **frame(report["title"]),
             "kind": report["kind"],
-            "contents": contents(nb),
-            "site": render.neighbours(),
+            "contents": contents(parts),
+            "site": Markup(SITE_START + SITE_END),
+            "parts": parts,
+            "has_numbers": bool(report["numbers"]),
         }
-        resources["notebook_only"] = NOTEBOOK_ONLY
-        resources["outputs"] = {**resources.get("outputs", {}), **_files(report)}
+        resources["outputs"] = {**resources.get("outputs", {}), **files(report)}
         page, resources = super().from_notebook_node(nb, resources, **kw)
-        return render.linked(page, report["anchors"]), resources
+        return with_downloads(html.linked(page, report["anchors"]), report), resources
 
     def default_filters(self):
         """Add the filters that the page template uses."""
         yield from super().default_filters()
-        yield ("markdown_page", markdown)
-        yield ("text_html", render.text)
+        yield ("text_html", html.text)
+        yield ("shown", html.shown)
 
 
-def _files(report):
-    """Return what goes beside the page, name to bytes: the report's data, and each table as CSV."""
-    kind = report["kind"]
-    data = json.dumps(report, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True) + "\n"
-    # With a folder in its name: nbconvert's writer cannot make the folder "" of a bare one.
-    files = {f"./{kind}.json": data}
-    for name, table in report["tables"].items():
-        rows = ([row[column] for column in table["columns"]] for row in table["rows"])
-        files[f"./{kind}-tables/{name}.csv"] = markup.rows_as_csv(table["columns"], rows)
-    return {name: content.encode("utf-8", "replace") for name, content in files.items()}
+@dataclass(frozen=True)
+class Part:
+    """A piece of a page: HTML, and the heading that it is, if it is one."""
 
-
-def framed(title, body):
-    """Return a page around `body`, HTML that `render` made, under the same policy as a report's."""
-    environment = TraincostExporter().environment
-    return environment.get_template("site.html.j2").render(resources={"page": _page(title)}, body=body)
-
-
-def _page(title):
-    style = STYLE.read_text(encoding="utf-8").strip()
-    return {"title": title, "style": style, "style_hash": _hash(style)}
+    html: Markup
+    level: int = 0
+    heading: str = ""
 
 
 def check(nb):
-    """Refuse a notebook that failed or was given a parameter it does not have."""
+    """Refuse a notebook that failed or was given a parameter that it does not have."""
     for cell in nb.cells:
         for output in cell.get("outputs", []):
             if output.get("output_type") == "error":
                 raise RefusedNotebook(f"a cell failed with {output.ename}: {output.evalue}")
-    known = declared_parameters(nb)
-    for name in nb.metadata.get("papermill", {}).get("parameters", {}) or {}:
-        refuse_unknown(name, known)
+    given = nb.metadata.get("papermill", {}).get("parameters") or {}
+    known = [parameter.name for parameter in parameters.declared(nb)]
+    for name in given if known else ():
+        parameters.refuse_unknown(name, known)
 
 
-def declared_parameters(nb):
-    """Return the names assigned in the cell tagged ``parameters``."""
-    return assigned_names(_parameters_cell(nb))
+def read(nb, name):
+    """Return what an executed notebook reports, and the parts of its page.
+
+    Parameters
+    ----------
+    nb : NotebookNode
+    name : str
+        What the page is called, where no title in the notebook says so.
+
+    Returns
+    -------
+    tuple of (dict, list of Part)
+    """
+    gathered, parts, left_out = Gathered(), [], []
+    shows_code = nb.metadata.get("traincost", {}).get("code", False)
+    for cell in nb.cells:
+        if cell.cell_type == "markdown":
+            parts += _markdown(cell.source)
+        elif cell.cell_type == "code":
+            if shows_code and not set(cell.metadata.get("tags", [])) & {"parameters", "injected-parameters"}:
+                parts.append(Part(outputs.code(cell.source)))
+            parts += [Part(made) for made in _shown(cell, gathered, left_out) if made]
+    report = _report(nb, gathered, name, parts)
+    made = [parameters_table(report["parameters"]), versions_table(report["versions"])]
+    for table in made if report["numbers"] else ():
+        if len(table.frame):
+            report["tables"][table.name] = table_data(table)
+            parts.append(Part(html.table(table)))
+    if left_out:
+        said = f"Left out of this page: {', '.join(dict.fromkeys(left_out))}."
+        parts.append(Part(Markup('<p class="note"><var>{}</var></p>').format(html.text(said))))
+    return report, without_empty_headings(parts)
 
 
-def declared_types(nb):
-    """Return parameter name to the name of its annotated type."""
+def _report(nb, gathered, name, parts):
+    declared = parameters.declared(nb)
+    report = gathered.report
+    title = next((part.heading for part in parts if part.level == 1), name)
+    values = parameters.public(parameters.effective(nb), declared)
     return {
-        node.target.id: node.annotation.id
-        for node in ast.parse(_parameters_cell(nb)).body
-        if isinstance(node, ast.AnnAssign) and isinstance(node.annotation, ast.Name)
+        "kind": name,
+        "title": title,
+        **report,
+        "parameters": html.jsonable(values),
+        "anchors": gathered.anchors(),
     }
 
 
-def _parameters_cell(nb):
-    for cell in nb.cells:
-        if "parameters" in cell.metadata.get("tags", []):
-            return cell.source
-    raise RefusedNotebook("the notebook has no cell tagged 'parameters'")
-
-
-def report_data(nb):
-    """Return the data that an executed notebook hands over at its end (`report.Report.finish`)."""
-    reports = [
-        output.data[MIME]
-        for cell in nb.cells
-        for output in cell.get("outputs", [])
-        if MIME in output.get("data", {})
-    ]
-    if len(reports) != 1:
-        raise RefusedNotebook(
-            f"the notebook must end with one report, it has {len(reports)}; was it executed?"
-        )
-    return reports[0]
-
-
-def without_empty_parts(nb):
-    """Return the notebook without the headings below which nothing is shown, as of runs without sections."""
-    kept, waiting = [], []
-    for cell in nb.cells:
-        is_heading = cell.cell_type == "markdown" and re.fullmatch(r"(#{3,}) .+", cell.source.strip())
-        if is_heading:
-            waiting.append(cell)
+def _markdown(source):
+    """Return a Markdown cell as parts, each of its headings one of its own."""
+    parts, text = [], []
+    in_code = False
+    for line in source.splitlines():
+        in_code ^= line.startswith(("```", "~~~"))
+        match = None if in_code else _HEADING.fullmatch(line)
+        if match is None:
+            text.append(line)
             continue
-        if cell.cell_type == "markdown":
-            waiting = []  # another part begins
-        elif _shows(cell):
-            kept += waiting
-            waiting = []
-        kept.append(cell)
-    return type(nb)({**nb, "cells": kept})
+        parts.append(Part(Markup(outputs.markdown("\n".join(text)))))
+        parts.append(Part(Markup(outputs.markdown(line)), len(match[1]), match[2]))
+        text = []
+    parts.append(Part(Markup(outputs.markdown("\n".join(text)))))
+    return [part for part in parts if part.html.strip()]
 
 
-def _shows(cell):
-    """Say whether a cell's output is anything to see."""
-    shown = (output.get("data", {}).get("text/html", "") for output in cell.get("outputs", []))
-    return any(html.strip() for html in shown)
+def _shown(cell, gathered, left_out):
+    """Yield the HTML of each output of a cell."""
+    for output in cell.get("outputs", []):
+        data = output.get("data", {})
+        if MIME not in data:
+            made, missing = outputs.shown(output)
+            left_out += [missing] if missing else []
+            yield made
+            continue
+        result = data[MIME]
+        prefix, is_shown_already = gathered.add(result)
+        made = _STYLE_SHEET.sub("", "".join(data.get("text/html", "")))
+        if is_shown_already:
+            said = f"What {result['name']} says is shown above."
+            yield Markup('<p class="note"><var>{}</var></p>').format(html.text(said))
+        else:
+            yield Markup(html.prefixed(made, prefix) if prefix else made)
 
 
-def contents(nb):
-    """Return (anchor, heading) of each second-level heading of the Markdown cells."""
-    headings = []
-    for cell in nb.cells:
-        if cell.cell_type == "markdown":
-            headings += re.findall(r"^## +(.+?) *$", cell.source, flags=re.MULTILINE)
-    return [(anchor(heading), heading) for heading in headings]
+def without_empty_headings(parts):
+    """Return the parts without headings below which nothing is shown, as of runs without sections."""
+    kept, waiting = [], []
+    for part in parts:
+        if part.level > 2:
+            waiting = [w for w in waiting if w.level < part.level] + [part]
+            continue
+        if part.level:
+            waiting = []  # another section begins
+        kept += [*waiting, part]
+        waiting = []
+    return kept
 
 
-def anchor(heading):
-    """Return the anchor of a heading: ``Where the time goes`` -> ``where-the-time-goes``."""
-    return re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-")
+def contents(parts):
+    """Return (anchor, heading) of each second-level heading."""
+    return [(outputs.anchor(part.heading), part.heading) for part in parts if part.level == 2]
 
 
-class _Renderer(mistune.HTMLRenderer):
-    """Headings get anchors; HTML in Markdown is text."""
+def files(report):
+    """Return what goes beside the page, name to bytes: the report's data, and each table as CSV."""
+    kind = report["kind"]
+    data = json.dumps(report, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True) + "\n"
+    # With a folder in its name: nbconvert's writer cannot make the folder "" of a bare one.
+    made = {f"./{kind}.json": data}
+    for name, table in report["tables"].items():
+        rows = ([row[column] for column in table["columns"]] for row in table["rows"])
+        made[f"./{kind}-tables/{name}.csv"] = markup.rows_as_csv(table["columns"], rows)
+    return {name: content.encode("utf-8", "replace") for name, content in made.items()}
 
-    def heading(self, text, level, **attributes):
-        name = anchor(re.sub(r"<[^>]+>", "", text))
-        return f'<h{level} id="{name}">{text}</h{level}>\n'
+
+def with_downloads(page, report):
+    """Say below each table where it is whole: in a link as CSV, or where that is too long, in a file beside.
+
+    The second is true of a page that was sent without its files, too.
+    """
+
+    def download(match):
+        name = html_text.unescape(match[1])
+        table, file = report["tables"][name], f"{match[1]}.csv"
+        rows = ([row[column] for column in table["columns"]] for row in table["rows"])
+        address = markup.data_address(table["columns"], rows, MAX_DOWNLOAD)
+        if address is not None:
+            return f'<a class="download" download="{file}" href="{html.text(address)}">Download {file}</a>'
+        file = f"{html.text(report['kind'])}-tables/{file}"
+        said = "The whole table was written beside this page, to"
+        return f'{said} <a class="file" href="{file}">{file}</a>.'
+
+    return re.sub(r'<span class="whole" data-table="table-([^"]*)">.*?</span>', download, page)
 
 
-def markdown(source):
-    """Return the HTML of a Markdown cell."""
-    return mistune.create_markdown(renderer=_Renderer(escape=True))(source)
+def frame(title):
+    """Return what the template of every page needs: its title, and the style that its policy allows."""
+    style = (TEMPLATES / "page.css").read_text(encoding="utf-8").strip()
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return {"title": title, "style": style, "style_hash": f"sha256-{digest}"}
 
 
-def _hash(style):
-    return "sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+def framed(title, body):
+    """Return a page around `body`, HTML that was escaped where it was made."""
+    environment = TraincostExporter().environment
+    return environment.get_template("site.html.j2").render(resources={"page": frame(title)}, body=body)

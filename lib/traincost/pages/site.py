@@ -11,9 +11,9 @@ from pathlib import Path
 
 from traincost.errors import NothingToReport
 from traincost.pages import exporter
+from traincost.pages.exporter import SITE_END, SITE_START
+from traincost.pages.gathering import FORMAT
 from traincost.reading.formats.files import Unreadable, parse_json, read_bytes
-from traincost.results import render
-from traincost.results.report import FORMAT
 
 TITLE = "all reports"
 KINDS = {
@@ -51,7 +51,7 @@ def build(folder):
     entries.sort(key=lambda entry: entry["latest"], reverse=True)
     for before, entry, after in zip([None, *entries], entries, [*entries[1:], None], strict=False):
         _link(before, entry, after)
-    _write(folder / "index.html", exporter.framed(TITLE, render.site(entries)))
+    _write(folder / "index.html", exporter.framed(TITLE, _listed(entries)))
     return folder / "index.html"
 
 
@@ -65,9 +65,23 @@ def _link(before, entry, after):
         if other is not None:
             links.append((how, f"../{other['address']}", other["title"]))
     old = page.read_text(encoding="utf-8")
-    new = render.placed(old, links)
+    new = _placed(old, links)
     if new != old:
         _write(page, new)
+
+
+def _placed(page, links):
+    """Return a page with its neighbours, in place of those it had; unchanged where it has no place."""
+    before, start, rest = page.partition(SITE_START)
+    _, end, after = rest.partition(SITE_END)
+    if not (start and end):
+        return page
+    shown = exporter.TraincostExporter().environment.get_template("neighbours.html.j2").render(links=links)
+    return f"{before}{start}{shown}{end}{after}"
+
+
+def _listed(entries):
+    return exporter.TraincostExporter().environment.get_template("list.html.j2").render(entries=entries)
 
 
 def _write(path, page):
@@ -91,6 +105,6 @@ def _entry(path):
         "page": path.with_suffix(".html"),
         # Quoted: a folder may be called like a scheme, or hold a question mark.
         "address": f"{urllib.parse.quote(path.parent.name, errors='surrogateescape')}/{path.stem}.html",
-        "latest": str(report.get("latest") or ""),
+        "latest": str(report.get("latest") or "")[:10],
         "summary": [str(sentence) for sentence in said[:3]],
     }

@@ -1,7 +1,7 @@
 """Tables as LaTeX, Markdown and CSV, for a paper, an issue or a spreadsheet.
 
-The counterpart of `render`: text from runs is escaped here for these three. LaTeX and
-Markdown print values as the page does; CSV has them whole.
+Text from runs is escaped here for these three. LaTeX and Markdown print values as the page does;
+CSV has them whole.
 """
 
 import csv
@@ -9,8 +9,6 @@ import io
 import math
 import re
 import urllib.parse
-
-from traincost.results.tables import cell
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -41,14 +39,9 @@ _LATEX = {
 _FORMULA = re.compile(r"^[=+\-@\t\r\n＝＋－＠]")
 
 
-def latex(table):
-    """Return the rows of a ``tabular``: a header row, then the body, ``\\\\`` after each.
-
-    Everything is escaped, names of columns included; a missing value is a dash.
-    """
-    lines = [" & ".join(latex_text(h.text) for h in table.headings)]
-    lines += [" & ".join(map(latex_text, row)) for row in _printed(table)]
-    return "".join(f"{line} \\\\\n" for line in lines)
+def latex(columns, rows):
+    """Return the rows of a ``tabular``: a header row, then the body, ``\\\\`` after each; all escaped."""
+    return "".join(f"{' & '.join(map(latex_text, line))} \\\\\n" for line in (columns, *rows))
 
 
 def latex_text(text):
@@ -56,11 +49,9 @@ def latex_text(text):
     return "".join(_LATEX.get(c, c if c.isprintable() else " ") for c in str(text))
 
 
-def markdown(table):
-    """Return the table in GitHub's Markdown, text in it taken literally."""
-    rule = ["---" if h.is_text else "---:" for h in table.headings]
-    lines = [[markdown_text(h.text) for h in table.headings], rule]
-    lines += [[markdown_text(text) for text in row] for row in _printed(table)]
+def markdown(columns, rules, rows):
+    """Return a table in GitHub's Markdown, text in it taken literally; `rules` align the columns."""
+    lines = [map(markdown_text, columns), rules, *(map(markdown_text, row) for row in rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
@@ -71,16 +62,11 @@ def markdown_text(text):
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def comma_separated(table):
-    """Return the whole frame as CSV: numbers in full, missing ones empty.
+def rows_as_csv(columns, rows):
+    """Return rows as CSV: numbers in full, missing ones empty.
 
     Text that a spreadsheet would take for a formula starts with an apostrophe.
     """
-    return rows_as_csv(table.frame.columns, table.frame.itertuples(index=False, name=None))
-
-
-def rows_as_csv(columns, rows):
-    """Return rows of values under their columns as `comma_separated` does."""
     return "".join(map(_line, (columns, *rows)))
 
 
@@ -90,10 +76,10 @@ def _line(values):
     return out.getvalue()  # RFC 4180: it ends with CR LF, and text that holds either is quoted
 
 
-def data_address(table, limit):
+def data_address(columns, rows, limit):
     """Return a table's whole CSV as a ``data:`` address; None where it is longer than `limit` characters."""
     address = _DATA
-    for row in (table.frame.columns, *table.frame.itertuples(index=False, name=None)):
+    for row in (columns, *rows):
         address += _quoted(_line(row))
         if len(address) > limit:
             return None
@@ -116,9 +102,3 @@ def _spreadsheet(value):
         return value
     text = ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
     return f"'{text}" if _FORMULA.match(text) else text
-
-
-def _printed(table):
-    names = [h.name for h in table.headings]
-    for row in table.frame[names].itertuples(index=False, name=None):
-        yield [cell(heading, value) for heading, value in zip(table.headings, row, strict=True)]

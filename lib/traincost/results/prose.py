@@ -45,6 +45,12 @@ class Sentence:
         """Return the numbers of the sentence."""
         return [part for part in self.parts if isinstance(part, Number)]
 
+    def __str__(self):
+        return self.plain()
+
+    def __repr__(self):
+        return repr(self.plain())
+
     def plain(self):
         """Return the sentence as text."""
         return "".join(part if isinstance(part, str) else part.text for part in self.parts)

@@ -14,11 +14,11 @@ import matplotlib as mpl
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
 
-# Colours to draw with -> what the page shows. The fallbacks matter in JupyterLab.
-INK, MUTED, GRID, PAGE = "#010101", "#020202", "#030303", "#040404"
-SERIES = tuple(f"#05{i:02x}01" for i in range(1, 10))
-REST = "#060606"
-_FALLBACK = (
+# Colours to draw with -> what a page shows. Each is like the page's light theme, so that a figure can
+# be saved as it is, and occurs nowhere else, so that it can be found in the SVG. The fallbacks matter
+# in JupyterLab.
+INK, MUTED, GRID, PAGE, REST = "#1a1a1b", "#767677", "#dededf", "#fefeff", "#a6a6a7"
+SERIES = (
     "#3b6ea8",
     "#c8553d",
     "#2f8f5b",
@@ -35,7 +35,7 @@ THEME = {
     GRID: "var(--grid,#8884)",
     PAGE: "var(--page,#fff)",
     REST: "var(--rest,#a6a6a6)",
-    **{c: f"var(--s{i},{_FALLBACK[i - 1]})" for i, c in enumerate(SERIES, start=1)},
+    **{c: f"var(--s{i},{c})" for i, c in enumerate(SERIES, start=1)},
 }
 
 RC = {
@@ -69,11 +69,6 @@ RC = {
 PAD = 0.06  # inches around what is drawn
 NARROW = 432  # units: a wider figure is shown wider, too, so that its text keeps its size
 LEAST_AXES = 0.3  # of a figure's width, whatever the length of its labels
-
-
-def colour(index):
-    """Return the CSS colour of series `index`, or of the rest (index None), for a legend."""
-    return THEME[REST if index is None else SERIES[index % len(SERIES)]]
 
 
 def inline(figure, prefix):

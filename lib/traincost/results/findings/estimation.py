@@ -1,6 +1,7 @@
 """The estimation card, in words."""
 
 import numpy as np
+from traincost.results.findings.numbers import N_LISTED, eta, key, names, number_of, plural
 
 from traincost.columns import significant
 from traincost.estimation.compute import (
@@ -21,7 +22,6 @@ from traincost.estimation.estimates import (
     SUSPICIOUS,
 )
 from traincost.estimation.trends import ALL, LARGE, LARGE_FROM, LARGE_Z, LOW_Z, NOISE, REGULAR, WINDOW_DAYS
-from traincost.results.findings.numbers import N_LISTED, eta, key, names, number_of, plural
 from traincost.results.prose import Name, Number, When, join, say
 
 _GROUPS = {ALL: "all systems", REGULAR: "regular-scale systems", LARGE: "large-scale systems"}

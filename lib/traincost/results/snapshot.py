@@ -1,11 +1,55 @@
-"""What was run: counts, runtimes, shared settings, and what was left out."""
+"""What was read: how many runs, how long they took, what they share, and what was left out."""
 
+from traincost.analysis import fields
 from traincost.analysis.verdicts import CHANCE
-from traincost.results.findings.numbers import N_NAMED, key, names, number_of
+from traincost.columns import count
+from traincost.results.numbers import N_NAMED, key, names, number_of
 from traincost.results.prose import Name, Number, When, say
+from traincost.results.result import Items, Result
+from traincost.results.tables import MAX_RUN_ROWS, Heading, Origin, Table, of_one
 
 
-def snapshot(runtime_s, unit):
+def snapshot(runs):
+    """Say what was read: how many runs, their runtimes, what they share, and what was left out.
+
+    Parameters
+    ----------
+    runs : Runs
+
+    Returns
+    -------
+    Result
+        ``frame`` has a row per completed run, as `Runs.frame`.
+    """
+    (by, across), unit = runs.axes, runs.unit
+    by_level, by_other = (fields.level_runtimes(runs.runtime_s, field) for field in (by, across))
+    said = [
+        *_runtime_columns(runs.runtime_columns),
+        *_runtimes(runs.runtime_s, unit),
+        *_shared_settings(runs.described, runs.shared_settings),
+        *_extreme_levels(by_level, by.name, unit),
+        *_slowest_level(by_other, across, unit, runs.effects),
+        *_started(runs.frame),
+        *_excluded(runs.excluded, unit),
+    ]
+    return Result.showing(
+        "runs",
+        runs.frame,
+        [_chosen(runs)] if runs.of_all is not None else None,
+        Items(tuple(said)),
+        _excluded_table(runs.excluded, unit),
+        _notes_table(runs.notes),
+        prefix=runs.chosen,
+        of=runs.label,
+    )
+
+
+def nothing_chosen(runs):
+    """Say that none of the runs is chosen, where a choice leaves no completed run."""
+    return Result.showing("runs", runs.frame, [say("No completed run is chosen.")], of=runs.label)
+
+
+def _runtimes(runtime_s, unit):
     """Count, mean, median and range of the runtimes, as list items."""
     n = number_of("runtime.n", len(runtime_s))
 
@@ -28,31 +72,15 @@ def snapshot(runtime_s, unit):
     ]
 
 
-def runtime_columns(columns):
+def _runtime_columns(columns):
     """What a table's runtime is made of, where a parameter says so."""
     if not columns:
         return []
-    columns = [columns] if isinstance(columns, str) else columns
     what = "the sum of the columns {c}" if len(columns) > 1 else "the column {c}"
     return [say("runtime: " + what + " of the table", c=names(columns))]
 
 
-def chosen(runtime_s, n_all, n_excluded, unit):
-    """How many runs are looked at, of how many, and what they took."""
-    n = len(runtime_s)
-    left_out = say(
-        "; beside them {n} that no statistic includes", n=number_of("chosen.n_excluded", n_excluded)
-    )
-    return say(
-        "{n} of {all} completed runs, {t} of runtime{rest}.",
-        n=number_of("chosen.n", n),
-        all=number_of("chosen.n_all", n_all),
-        t=Number("chosen.total_s", float(runtime_s.sum()), unit.text(runtime_s.sum())),
-        rest=left_out if n_excluded else "",
-    )
-
-
-def shared_settings(fields, names=None):
+def _shared_settings(fields, names=None):
     """The settings that all runs share: those in `names`, or the shortest-named few."""
     shared = {field.name: field.labels[0] for field in fields if field.kind == "shared"}
     chosen = [n for n in names if n in shared] if names is not None else sorted(shared, key=len)[:12]
@@ -68,7 +96,7 @@ def _short_level(text, limit=60):
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def extreme_levels(levels, name, unit):
+def _extreme_levels(levels, name, unit):
     """The slowest and the fastest levels of a factor by mean runtime, as list items.
 
     `levels` has ``level``, ``mean_s``, slowest first.
@@ -94,7 +122,7 @@ def extreme_levels(levels, name, unit):
     ]
 
 
-def slowest_level(levels, field, unit, effects):
+def _slowest_level(levels, field, unit, effects):
     """The slowest level of a second factor, where there is one, and whether that means anything."""
     if len(levels) < 2:
         return []
@@ -111,7 +139,7 @@ def slowest_level(levels, field, unit, effects):
     ]
 
 
-def started(runs):
+def _started(runs):
     """When the runs were started."""
     times = sorted(filter(None, runs["started_at"]))
     if not times:
@@ -121,7 +149,7 @@ def started(runs):
     return [say("started from {a} to {b}", a=When(times[0][:10]), b=When(times[-1][:10]))]
 
 
-def excluded(table, unit):
+def _excluded(table, unit):
     """How many runs were left out, why, and what they cost."""
     if not len(table):
         return [say("left out: none")]
@@ -143,3 +171,67 @@ def excluded(table, unit):
             tail=tail if hours > 0 else "",
         )
     ]
+
+
+def _chosen(runs):
+    """Say how many runs are looked at, of how many, and what they took."""
+    total_s = float(runs.runtime_s.sum())
+    beside = say(
+        "; beside them {n} that no statistic includes", n=number_of("chosen.n_excluded", len(runs.excluded))
+    )
+    return say(
+        "{n} of {all} completed runs, {t} of runtime{rest}.",
+        n=number_of("chosen.n", len(runs.frame)),
+        all=number_of("chosen.n_all", runs.of_all),
+        t=Number("chosen.total_s", total_s, runs.unit.text(total_s)),
+        rest=beside if len(runs.excluded) else "",
+    )
+
+
+def _excluded_table(frame, unit):
+    """The runs that no statistic includes."""
+    if not len(frame):
+        return None
+    frame = frame[["run_id", "path", "status", "reason", "runtime_s"]]
+    return Table(
+        "excluded",
+        say(
+            "Runs left out of every statistic: {n}. Their runtime is shown as far as it is known.",
+            n=Number("excluded.n", len(frame), count(len(frame))),
+        ),
+        (
+            Heading("run_id", "run"),
+            Heading("path", "path"),
+            Heading("status", "status"),
+            Heading("reason", "reason"),
+            Heading("runtime_s", f"runtime ({unit.symbol})", unit.number),
+        ),
+        frame,
+        len(frame),
+        "runs left out",
+        origins=of_one(frame["run_id"]),
+        limit=MAX_RUN_ROWS,
+    )
+
+
+def _notes_table(frame):
+    """What was dropped from runs that are otherwise used, or is only known of them roughly."""
+    if not len(frame):
+        return None
+    groups = frame.groupby("note", sort=False)
+    listed = groups.agg(n_runs=("run_id", "size"), run_id=("run_id", "first"), path=("path", "first"))
+    origins = [Origin(len(g), "completed runs with the row's note", tuple(g["run_id"])) for _, g in groups]
+    return Table(
+        "notes",
+        say("What was left out of runs that are otherwise used, or is known roughly only."),
+        (
+            Heading("note", "note"),
+            Heading("n_runs", "runs", count),
+            Heading("run_id", "the first of them"),
+            Heading("path", "its file"),
+        ),
+        listed.reset_index(),
+        frame["run_id"].nunique(),
+        origins=origins,
+        limit=MAX_RUN_ROWS,
+    )

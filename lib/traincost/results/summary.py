@@ -1,33 +1,49 @@
-"""The page in at most five sentences, the most important first."""
+"""The answers of a page in at most five sentences, the most important first."""
 
 from traincost.analysis import verdicts
 from traincost.analysis.sections import OTHER, UNATTRIBUTED
-from traincost.results.findings.numbers import N_NAMED, key, names, number_of, plural, share, share_within
-from traincost.results.findings.turned import saving
+from traincost.results.knobs import saving
+from traincost.results.numbers import N_NAMED, key, names, number_of, plural, share, share_within
 from traincost.results.prose import Name, Number, say
+from traincost.results.result import Headline, Result
 
 
-def summary(runtime_s, unit, effects, composition, bounds, excluded, measured):
-    """What the collection cost, what that depends on, where it went and what could change.
+def summary(runs, knobs=None, *, name=""):
+    """Say in at most five sentences what it cost, what that depends on, where it went and what to change.
 
     Parameters
     ----------
-    runtime_s : Series
-    unit : TimeUnit
-    effects, composition, bounds, excluded, measured : DataFrame
-        As `effects.main_effects`, `sections.composition`, `knobs.bounds`, the collection and
-        `savings.measured_savings` give them.
+    runs : Runs
+    knobs : Result, optional
+        What `knobs` returned for them, where some were turned.
+    name : str
+        Stands before the keys of its numbers on a page.
+
+    Returns
+    -------
+    Result
+        ``frame`` is that of `runs`.
     """
-    said = [_cost(runtime_s, unit), _dependence(effects), _largest(composition), _knob(bounds, measured)]
-    if len(excluded):
-        said.append(
-            say(
-                "{n} {runs} left out of every statistic.",
-                n=number_of("excluded.n", len(excluded)),
-                runs=plural(len(excluded), "run is", "runs are"),
-            )
-        )
-    return [sentence for sentence in said if sentence is not None]
+    turned = knobs.tables.get("turned") if knobs is not None else None
+    said = [
+        _cost(runs.runtime_s, runs.unit),
+        _dependence(runs.effects),
+        _largest(runs.composition),
+        _knob(runs.bounds, turned.frame if turned else None),
+        _left_out(runs.excluded),
+    ]
+    found = tuple(sentence for sentence in said if sentence is not None)
+    return Result.showing("summary", runs.frame, Headline(found), prefix=name, of=runs.label)
+
+
+def _left_out(excluded):
+    if not len(excluded):
+        return None
+    return say(
+        "{n} {runs} left out of every statistic.",
+        n=number_of("excluded.n", len(excluded)),
+        runs=plural(len(excluded), "run is", "runs are"),
+    )
 
 
 def _cost(runtime_s, unit):
@@ -84,15 +100,16 @@ def _knob(bounds, measured):
         k=Name(top["knob"]),
         change=change,
         x=share_within(key("knobs", top["knob"], "bound"), top["bound"], top["low"], top["high"]),
-        turned=_turned(measured[measured["knob"] == top["knob"]]),
+        turned=_turned(measured, top["knob"]),
     )
 
 
-def _turned(measured):
+def _turned(measured, knob):
     """Say what turning the knob saved, where runs with it turned were measured."""
-    if not len(measured):
+    rows = measured[measured["knob"] == knob] if measured is not None else ()
+    if not len(rows):
         return ""
-    row = measured.iloc[0]
+    row = rows.iloc[0]
     return say(
         "; turned, it saved {m} ({low} to {high}) over {n} {c} that were run again",
         m=saving(row, "measured"),

@@ -1,0 +1,144 @@
+"""Put the results of a notebook together: one value for each key, and where on the page it stands."""
+
+import math
+import re
+
+from traincost.errors import RefusedNotebook
+from traincost.results.prose import key
+
+FORMAT = "traincost/report/1"
+
+
+class Gathered:
+    """The results that a notebook displays, in order.
+
+    Attributes
+    ----------
+    report : dict
+        What the JSON beside the page holds of them.
+    """
+
+    def __init__(self):
+        self.report = {
+            "format": FORMAT,
+            "summary": [],
+            "numbers": {},
+            "findings": [],
+            "figures": {},
+            "tables": {},
+            "versions": {},
+        }
+        self._holds, self._captions, self._of, self._shown = {}, {}, {}, {}
+
+    def add(self, result):
+        """Take one result in.
+
+        Parameters
+        ----------
+        result : dict
+            As `results.result.Result.data` makes it.
+
+        Returns
+        -------
+        tuple of (str, bool)
+            What stands before its keys and ids on the page, and whether it is shown there already.
+
+        Raises
+        ------
+        RefusedNotebook
+            Another result has the same name and other numbers.
+        """
+        prefix = self._prefix(result)
+        place = (result["name"], prefix)
+        if place in self._shown:
+            if self._shown[place] != result:
+                raise RefusedNotebook(
+                    f"two different results are called {'.'.join(filter(None, place[::-1]))!r}; give one of "
+                    f"them a name of its own, as in {result['name'].partition('.')[0]}(…, name='second')"
+                )
+            return prefix, True
+        self._shown[place] = result
+        self._numbers(result, prefix)
+        self._places(result, prefix)
+        self.report["summary"] += result["summary"]
+        self.report["findings"] += result["findings"]
+        self.report["versions"] = self.report["versions"] or result["versions"]
+        self.report |= result["more"]
+        return prefix, False
+
+    def _prefix(self, result):
+        """Return the prefix of a result: its own, and of a second collection the name of that."""
+        first = self._of.setdefault((result["name"], result["prefix"]), result["of"])
+        return (
+            result["prefix"]
+            if first == result["of"]
+            else ".".join(filter(None, [result["of"], result["prefix"]]))
+        )
+
+    def _numbers(self, result, prefix):
+        for name, value in result["numbers"].items():
+            name = f"{key(prefix)}.{name}" if prefix else name
+            first = self.report["numbers"].setdefault(name, value)
+            if first != value and not _close(first, value):
+                raise RefusedNotebook(
+                    f"the number {name!r} is {first!r} and {value!r} on one page; give one of the results a "
+                    f"name of its own, as in {result['name'].partition('.')[0]}(…, name='second')"
+                )
+
+    def _places(self, result, prefix):
+        stem = f"{slug(prefix)}-" if prefix else ""
+        before = f"{key(prefix)}." if prefix else ""
+        for kind in ("figures", "tables"):
+            for name, content in result[kind].items():
+                self.report[kind][stem + name] = content
+                place = f"{kind[:-1]}-{stem}{name}"
+                for start in result["holds"].get(name, [name]) if kind == "tables" else [name]:
+                    self._holds.setdefault(before + start, []).append((place, content))
+        for name, place in result["captions"].items():
+            kind, _, rest = place.partition("-")
+            self._captions.setdefault(before + name, f"{kind}-{stem}{rest}")
+
+    def anchors(self):
+        """Return key of a number to the id of the table or figure that holds its value, if one does.
+
+        Tables and figures say what the keys begin with of the numbers that are read off them; the
+        longest such beginning comes first. A number that none of them holds may stand in a caption.
+        """
+        found = {}
+        for name, value in self.report["numbers"].items():
+            beginnings = sorted((b for b in self._holds if name == b or name.startswith(f"{b}.")), key=len)
+            places = [place for b in reversed(beginnings) for place in self._tables_first(b)]
+            holding = (place for place, content in places if _holds(content, value))
+            anchor = next(holding, self._captions.get(name))
+            if anchor:
+                found[name] = anchor
+        return found
+
+    def _tables_first(self, beginning):
+        return sorted(self._holds[beginning], key=lambda held: held[0].startswith("figure-"))
+
+
+def slug(prefix):
+    """Return a prefix as a part of an id."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", prefix).strip("-")
+
+
+def _holds(content, value):
+    """Say whether a value is among those of a table or figure, or how many rows it has."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    # A sentence says of a change of -38 % that it took 38 % less.
+    return any(_close(abs(value), abs(other)) for row in content["rows"] for other in _values(row))
+
+
+def _values(row):
+    for value in row.values():
+        if isinstance(value, dict):
+            yield from _values(value)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield value
+
+
+def _close(a, b):
+    numbers = (isinstance(v, int | float) and not isinstance(v, bool) for v in (a, b))
+    return all(numbers) and math.isclose(a, b, rel_tol=1e-9)

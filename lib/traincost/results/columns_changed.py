@@ -1,0 +1,113 @@
+"""Which scores and cost columns changed between two collections, and by how much at most."""
+
+import numpy as np
+
+from traincost.analysis import comparison as analysis
+from traincost.analysis.verdicts import TOO_FEW
+from traincost.columns import SCORE_PREFIX, column, count, decimals_within, probability
+from traincost.results.numbers import N_LISTED, N_NAMED, key, number_of, plural
+from traincost.results.prose import Name, Number, say
+from traincost.results.tables import Heading, Table, as_printed, signed
+
+MAX_DECIMALS = 6  # of a change of a score
+
+
+def scores_changed(columns):
+    """Which scores and cost columns changed, so that a speed-up that costs accuracy shows."""
+    if not len(columns):
+        return [say("Neither scores nor cost columns are recorded on both sides.")]
+    said = []
+    for what, rows in (
+        ("score", columns[columns["column"].str.startswith(SCORE_PREFIX)]),
+        ("cost column", columns[columns["column"].str.startswith("cost_")]),
+    ):
+        moved = rows[rows["verdict"].isin((analysis.MORE, analysis.LESS))]
+        if len(moved):
+            said.append(say("Changed {w}: {rows}.", w=plural(len(moved), what), rows=_moved(moved)))
+        elif len(rows) and (rows["verdict"] == TOO_FEW).all():
+            said.append(say("There are too few runs to tell whether a {w} changed.", w=what))
+        elif len(rows):
+            within = _within(rows) if what == "score" else ""
+            said.append(say("No {w} changed that can be told from chance{within}.", w=what, within=within))
+    return said
+
+
+def _within(rows):
+    """Say how much a score may have changed all the same: its interval."""
+    listed = []
+    varying = rows[rows["low"].notna() & rows["verdict"].ne(analysis.SAME)]
+    for row in varying.head(N_NAMED).itertuples():
+        decimals = decimals_within(row.low, row.high, MAX_DECIMALS)
+        ends = [
+            Number(key("column", row.column, end), float(value), f"{value:+.{decimals}f}".replace("-", "−"))
+            for end, value in (("low", row.low), ("high", row.high))
+        ]
+        name = Name(row.column.removeprefix(SCORE_PREFIX))
+        listed.append(say("{n} by {low} to {high}", n=name, low=ends[0], high=ends[1]))
+    return say("; the intervals allow for a change of {rows}", rows=listed) if listed else ""
+
+
+def _moved(rows):
+    listed = [
+        say(
+            "{n} ({a} before, {b} after)",
+            n=Name(row.column.removeprefix(SCORE_PREFIX)),
+            a=_value(row.column, "before", row.before),
+            b=_value(row.column, "after", row.after),
+        )
+        for row in rows.head(N_LISTED).itertuples()
+    ]
+    if len(rows) > N_LISTED:
+        what = rows["column"].iloc[0].partition("_")[0].partition(".")[0]
+        listed.append(say("{n} more", n=number_of(f"{what}.n_more_changed", len(rows) - N_LISTED)))
+    return listed
+
+
+def _value(name, side, value):
+    return Number(
+        key("column", name, side), float(value), column(name.removeprefix(SCORE_PREFIX)).text(value)
+    )
+
+
+def columns_table(frame):
+    """What `comparison.column_changes` returns."""
+    names = [name.removeprefix(SCORE_PREFIX) for name in frame["column"]]
+    printers = [signed_percent if relative else signed for relative in frame["relative"]]
+    printed = frame.assign(
+        name=names,
+        **{
+            f"{side}_text": [column(name).text(value) for name, value in zip(names, frame[side], strict=True)]
+            for side in ("before", "after")
+        },
+        difference=[
+            printer(value) if value else "0" for printer, value in zip(printers, frame["change"], strict=True)
+        ],
+        interval=[
+            "–" if np.isnan(low) else f"{printer(low)} to {printer(high)}"
+            for printer, low, high in zip(printers, frame["low"], frame["high"], strict=True)
+        ],
+    )
+    ratio = "of a cost the geometric mean of after / before, less one; of a score the mean difference"
+    return Table(
+        "columns",
+        say("Cost columns and scores before and after, over paired configurations."),
+        (
+            Heading("name", "column"),
+            Heading("n_configurations", "configurations", count),
+            Heading("before_text", "before", as_printed),
+            Heading("after_text", "after", as_printed),
+            Heading("difference", "change", as_printed, ratio),
+            Heading("interval", "interval", str, "95 %, t"),
+            Heading("p_family", "p", probability, "two-sided t, family-wise over the rows (Holm)"),
+            Heading("verdict", "verdict"),
+        ),
+        printed,
+        int(frame["n_configurations"].max()) if len(frame) else 0,
+        "paired configurations",
+        holds=("column",),
+    )
+
+
+def signed_percent(value):
+    """Print a change in percent with its sign."""
+    return f"{100 * value:+.2f} %".replace("-", "−")

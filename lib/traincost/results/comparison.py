@@ -1,0 +1,350 @@
+"""What changed between two collections: the settings, how much runtime, which parts of it, and the rest."""
+
+import numpy as np
+
+from traincost.analysis import comparison as analysis
+from traincost.analysis import pairs
+from traincost.analysis.verdicts import ALPHA, TOO_FEW
+from traincost.columns import SCORE_PREFIX, count, probability
+from traincost.results.columns_changed import columns_table, scores_changed, signed_percent
+from traincost.results.decomposition import caption_parts, decomposed, draw_parts, largest_part, parts_table
+from traincost.results.figures import MAX_ROWS, Figure, axes_of, cut, label_rows, percent_axis
+from traincost.results.numbers import N_LISTED, N_NAMED, key, names, number_of, plural, rounded
+from traincost.results.prose import Name, Number, join, say
+from traincost.results.result import Headline, Items, Result
+from traincost.results.runs import listed
+from traincost.results.svg import INK, MUTED, REST, SERIES
+from traincost.results.tables import Heading, Table
+
+_WAYS = {True: "slower", False: "faster"}  # in the keys of numbers
+_TIME = {True: "more", False: "less"}
+
+
+def compare(before, after, *, pair_by=None, renamed=None, name=""):
+    """Say what changed between two collections.
+
+    Runs are paired by configuration: one setting of all factors that both collections have.
+
+    Parameters
+    ----------
+    before, after : Runs
+        The `replicates` of `before` hold for both.
+    pair_by : str or list of str, optional
+        Settings that tell configurations apart; the factors of both collections if left out.
+    renamed : mapping, optional
+        Setting to a mapping of its levels before to what they are called after.
+    name : str
+        Stands before the keys of its numbers on a page.
+
+    Returns
+    -------
+    Result
+        ``frame`` has the paired change of runtime, overall and by level
+        (`analysis.comparison.runtime_change`). Its parts: ``summary``, ``settings`` (what was
+        changed), ``runtime`` (how much), ``made_of`` (which parts of a run), ``rest`` (scores and
+        cost columns).
+
+    Raises
+    ------
+    ParameterError
+        The runs have no configuration in common, or a setting named is not one of theirs.
+
+    Examples
+    --------
+    >>> compare(read("before"), read("after")).runtime.plot()  # doctest: +SKIP
+    """
+    first, second, unit = before.collection, after.collection, before.unit
+    pairing = pairs.pair(
+        first, second, list(listed("pair_by", pair_by)) or None, before.replicates, renamed or {}
+    )
+    changes = analysis.runtime_change(first, second, pairing)
+    made_of = analysis.decompose(first, second, pairing)
+    columns = analysis.column_changes(first, second, pairing)
+    drawn = analysis.drawn_parts(made_of.parts)
+    n_runs = len(first.runs) + len(second.runs)
+    parts = {
+        "summary": (changes, Headline(tuple(_summary(pairing, changes, made_of, columns, unit)))),
+        "settings": (
+            pairing.changed,
+            _changed_settings(pairing),
+            _how_paired(pairing, first, second),
+            _settings_table(pairing.changed),
+            _unpaired_table(pairing.unpaired),
+        ),
+        "runtime": (
+            changes,
+            _paired_change(changes),
+            Figure.of("changes", changes, draw_changes, _caption_changes),
+            _changes_table(changes, unit),
+        ),
+        "made_of": (
+            made_of.parts,
+            Items(tuple(decomposed(made_of, unit))),
+            Figure.of("parts", drawn, draw_parts, caption_parts, unit),
+            parts_table(made_of.parts, n_runs),
+        ),
+        "rest": (columns, scores_changed(columns), columns_table(columns)),
+    }
+    label = f"{before.label} → {after.label}"
+    return Result(
+        "compare",
+        changes,
+        parts={
+            part: Result.showing(f"compare.{part}", frame, *blocks, prefix=name, of=label)
+            for part, (frame, *blocks) in parts.items()
+        },
+        prefix=name,
+        of=label,
+        more={**after.more, "before_runs": before.more["runs"]},
+    )
+
+
+def _summary(pairing, changes, decomposition, columns, unit):
+    said = [_changed_settings(pairing)[0], _overall(changes.iloc[0])]
+    top = analysis.largest(decomposition.parts)
+    if len(top):
+        said.append(largest_part(top.iloc[0], unit))
+    scores = columns[columns["column"].str.startswith(SCORE_PREFIX)]
+    if len(scores):
+        said.append(scores_changed(columns)[0])
+    return said
+
+
+def _changed_settings(pairing):
+    """The shared settings that differ, the likely cause of a change."""
+    rows = pairing.changed
+    if not len(rows):
+        return [
+            say(
+                "No shared setting differs, so a change comes from what the records do not name: code, data, "
+                "machine or chance."
+            )
+        ]
+    listed = [
+        say("{s} ({a} before, {b} after)", s=Name(r.setting), a=Name(r.before), b=Name(r.after))
+        for r in rows.head(N_LISTED).itertuples()
+    ]
+    if len(rows) > N_LISTED:
+        listed.append(say("{n} more", n=number_of("changed.n_more", len(rows) - N_LISTED)))
+    return [say("Changed {noun}, the likely cause: {s}.", noun=plural(len(rows), "setting"), s=listed)]
+
+
+def _how_paired(pairing, before, after):
+    """How many runs were paired, over what, and what was left out."""
+    said = [
+        say(
+            "{a} runs before and {b} after make {n} {pairs} in {c} {configurations}{over}.",
+            a=number_of("runs.before", len(before.runs)),
+            b=number_of("runs.after", len(after.runs)),
+            n=number_of("pairs.n", len(pairing.pairs)),
+            pairs=plural(len(pairing.pairs), "pair"),
+            c=number_of("pairs.n_configurations", len(pairing.paired)),
+            configurations=plural(len(pairing.paired), "configuration"),
+            over=say(", over {f}", f=_few(pairing.factors, "factors")) if pairing.factors else "",
+        )
+    ]
+    if len(pairing.unpaired):
+        said.append(
+            say(
+                "{n} {runs} without a pair: they enter the mean runtime of their side, and no paired change.",
+                n=number_of("unpaired.n", len(pairing.unpaired)),
+                runs=plural(len(pairing.unpaired), "run is", "runs are"),
+            )
+        )
+    if pairing.averaged:
+        said.append(
+            say("Varied on one side only, and averaged over: {f}.", f=_few(pairing.averaged, "averaged"))
+        )
+    left_out = len(before.excluded) + len(after.excluded)
+    if left_out:
+        said.append(
+            say(
+                "{n} {runs} left out of both sides' statistics as not completed or not usable.",
+                n=number_of("excluded.n", left_out),
+                runs=plural(left_out, "run is", "runs are"),
+            )
+        )
+    return said
+
+
+def _few(texts, what):
+    more = len(texts) - N_NAMED
+    listed = names(texts[:N_NAMED])
+    return [*listed, say("{n} more", n=number_of(f"{what}.n_more", more))] if more > 0 else listed
+
+
+def _paired_change(changes):
+    """The change overall, then what stands out among the levels."""
+    said = [_overall(changes.iloc[0])]
+    levels = changes.iloc[1:]
+    for verdict in (analysis.SLOWER, analysis.FASTER):
+        rows = levels[levels["verdict"] == verdict]
+        if len(rows):
+            rows = rows.iloc[np.argsort(-rows["log_ratio"].abs().to_numpy(), kind="stable")]
+            said.append(_every_level(rows) if len(levels) == len(rows) > N_LISTED else _some_levels(rows))
+    apart = levels[levels["verdict"] == analysis.APART]
+    if len(apart):
+        listed = names([f"{r.factor}={r.level}" for r in apart.head(N_LISTED).itertuples()])
+        if len(apart) > N_LISTED:
+            listed.append(say("{n} others", n=number_of("change.n_more_apart", len(apart) - N_LISTED)))
+        said.append(say("Before and after cannot be told apart for {l}.", l=listed))
+    return said
+
+
+def _every_level(rows):
+    first, last = (_level(row) for row in (rows.iloc[0], rows.iloc[-1]))
+    return say(
+        "Every level took {way} time, from {most} to {least}.",
+        way=_time(rows.iloc[0]),
+        most=first,
+        least=last,
+    )
+
+
+def _some_levels(rows):
+    listed = [_level(row) for _, row in rows.head(N_LISTED).iterrows()]
+    if len(rows) > N_LISTED:
+        n = len(rows) - N_LISTED
+        listed.append(say("{n} others", n=number_of(f"change.n_more_{_WAYS[rows.iloc[0].log_ratio > 0]}", n)))
+    return say("By level, {way} time: {rows}.", way=_time(rows.iloc[0]), rows=listed)
+
+
+def _level(row):
+    name = Name(f"{row.factor}={row.level}")
+    return say("{l} {by}", l=name, by=_by(key("change", row.factor, row.level), row))
+
+
+def _time(row):
+    return _TIME[row.log_ratio > 0]
+
+
+def change_in_words(base, row):
+    """Say a change of paired runtime: which way, by how much, and whether it can be told from chance."""
+    if row.verdict == analysis.SAME:
+        return say("the same time")
+    change = _took(base, row)
+    told = row.verdict not in (TOO_FEW, analysis.APART)
+    return change if told else say("{c}, which cannot be told from chance", c=change)
+
+
+def _overall(row):
+    if row.verdict == analysis.SAME:
+        return say("The paired runs took exactly the same time.")
+    change = say("The paired runs took {c}", c=_took("change", row))
+    if row.verdict == TOO_FEW:
+        return say("{c}; there are too few to tell that from chance.", c=change)
+    if row.verdict == analysis.APART:
+        return say("{c}, which cannot be told from chance.", c=change)
+    return say("{c}.", c=change)
+
+
+def _by(base, row, what=""):
+    """Print a change of runtime with its interval, as parts of the time before, less or more."""
+    sign = 1 if row.log_ratio > 0 else -1
+    way = _WAYS[row.log_ratio > 0]
+    value, ends = sign * row.change, sorted((sign * row.low, sign * row.high))
+    texts = rounded(value, *ends)
+    parts = [
+        Number(f"{base}.{way}{end}", float(v), text)
+        for end, v, text in zip(("", "_low", "_high"), (value, *ends), texts, strict=True)
+    ]
+    if np.isnan(row.low):
+        return say("{x}{what}", x=parts[0], what=what)
+    return say("{x}{what} ({low} to {high})", x=parts[0], what=what, low=parts[1], high=parts[2])
+
+
+def _took(base, row):
+    return _by(base, row, f" {_time(row)} time")
+
+
+def _caption_changes(changes):
+    """What the figure of changes shows."""
+    return join([say("Change of paired runtime, with its interval."), _overall(changes.iloc[0])])
+
+
+def draw_changes(changes):
+    """Paired change of runtime with its interval, overall and by level."""
+    n = len(changes)
+    changes = changes.head(MAX_ROWS)
+    figure, axes = axes_of(0.8 + 0.3 * len(changes))
+    rows = np.arange(len(changes))
+    axes.axvline(0, color=MUTED, linewidth=0.8)
+    axes.hlines(rows, changes["low"], changes["high"], color=INK, linewidth=1.6)
+    told = changes["p_family"].le(ALPHA)
+    for chosen, colour in ((told, SERIES[1]), (~told, REST)):
+        axes.plot(changes["change"].where(chosen), rows, "o", color=colour, markersize=6)
+    pairs = zip(changes["factor"], changes["level"], strict=True)
+    label_rows(axes, [f"{factor}={level}" if factor else level for factor, level in pairs])
+    percent_axis(axes)
+    axes.set_xlabel("change of runtime (left of zero: faster)")
+    return figure, [
+        (SERIES[1], "told from chance"),
+        (REST, "not told from chance"),
+        ("range", "interval"),
+        *cut(n),
+    ]
+
+
+def _changes_table(frame, unit):
+    """What `comparison.runtime_change` returns."""
+    printed = frame.assign(scope=_scopes(frame), interval=_intervals(frame))
+    return Table(
+        "changes",
+        say("Paired change of runtime, overall and by level."),
+        (
+            Heading("scope", "configurations"),
+            Heading("n_configurations", "number", count),
+            Heading("n_pairs", "pairs", count),
+            Heading("before_s", f"before ({unit.symbol})", unit.number, "mean over configurations"),
+            Heading("after_s", f"after ({unit.symbol})", unit.number),
+            Heading(
+                "change", "change", signed_percent, "exp of the mean difference of log runtime, less one"
+            ),
+            Heading("interval", "interval", str, "95 %, t, of a row alone; levels share a variance"),
+            Heading("p_family", "p", probability, "two-sided t, family-wise over the rows (Holm)"),
+            Heading("verdict", "verdict"),
+        ),
+        printed,
+        int(frame["n_pairs"].iloc[0]),
+        "paired runs",
+        holds=("change", "factors", "pairs", "runs"),
+    )
+
+
+def _scopes(frame):
+    pairs = zip(frame["factor"], frame["level"], strict=True)
+    return [f"{factor}={level}" if factor else level for factor, level in pairs]
+
+
+def _intervals(frame):
+    ends = zip(frame["low"], frame["high"], strict=True)
+    return ["–" if np.isnan(a) else f"{signed_percent(a)} to {signed_percent(b)}" for a, b in ends]
+
+
+def _settings_table(frame):
+    """The shared settings that differ."""
+    return Table(
+        "changed",
+        say("Settings that have no level in common before and after."),
+        (Heading("setting", "setting"), Heading("before", "before"), Heading("after", "after")),
+        frame,
+        0,
+        "settings",
+    )
+
+
+def _unpaired_table(frame):
+    """The runs that have no counterpart."""
+    return Table(
+        "unpaired",
+        say("Runs without a pair: {n}.", n=Number("unpaired.n", len(frame), count(len(frame)))),
+        (
+            Heading("run_id", "run"),
+            Heading("side", "side"),
+            Heading("path", "path"),
+            Heading("reason", "reason"),
+        ),
+        frame,
+        len(frame),
+        "unpaired runs",
+    )

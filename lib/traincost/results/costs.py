@@ -1,0 +1,416 @@
+"""What the runs cost: the cost columns by level, hours, money and energy, and scores against cost."""
+
+import numpy as np
+import pandas as pd
+
+from traincost.analysis import costs as analysis
+from traincost.columns import column, count, percent, significant
+from traincost.errors import ParameterError
+from traincost.results.figures import Figure, axes_of, clipped
+from traincost.results.numbers import N_NAMED, names, number_of, plural
+from traincost.results.prose import Name, Number, join, say
+from traincost.results.result import Result
+from traincost.results.runs import listed
+from traincost.results.svg import REST, SERIES
+from traincost.results.tables import MAX_COLUMNS, Heading, Origin, Table, as_printed, of_one, of_settings
+from traincost.words import unique
+
+
+def costs(runs, by=None, *, devices=1, price_per_hour=None, currency="USD", power_w=None, name=""):
+    """Say what the runs cost: the cost columns by level, hours, money and energy.
+
+    Parameters
+    ----------
+    runs : Runs
+    by : str or list of str, optional
+        Settings that make the rows of the cost table; the runs' own tasks, or `runs.rows`, if left out.
+    devices : int
+        Devices that each run reserves.
+    price_per_hour, power_w : float, optional
+        Of one device, in `currency` and watts.
+    currency : str
+    name : str
+        Stands before the keys of its numbers on a page.
+
+    Returns
+    -------
+    Result
+        ``frame`` has a row per level and cost column, as `analysis.costs.cost_table` returns it.
+
+    Raises
+    ------
+    ParameterError
+        `by` names no setting, or a number is not above zero.
+    """
+    for what, value in (("devices", devices), ("price_per_hour", price_per_hour), ("power_w", power_w)):
+        if value is not None and not value > 0:
+            raise ParameterError(f"`{what}` must be above zero, got {value!r}")
+    collection, axis = runs.collection, runs.axes[0]
+    by = _rows(runs, by)
+    table = analysis.cost_table(collection, by=by)
+    missing = analysis.unfinished(collection, axis.name)
+    spent = analysis.spent(collection, axis.name, devices, price_per_hour, power_w)
+    order, n_superseded = analysis.process_order(runs.frame), analysis.n_superseded(collection, by)
+    return Result.showing(
+        "costs",
+        table,
+        _said(table, order, n_superseded) + _many_unfinished(missing),
+        _table(table, analysis.cost_members(collection, by)),
+        _money(spent, devices, price_per_hour, currency, power_w),
+        _spent_table(spent, axis.name, runs.unit, currency, analysis.spent_members(collection, axis.name)),
+        _unfinished_table(missing, axis.name),
+        prefix=name,
+        of=runs.label,
+    )
+
+
+def scores(runs, score="", goal="max", by=None, *, name=""):
+    """Say what the runs scored, and which no other run beats on score and cost both.
+
+    Parameters
+    ----------
+    runs : Runs
+    score : str
+        A score to set against the cost; none if empty.
+    goal : str
+        ``max`` where a larger score is better, ``min`` where a smaller one is.
+    by : str or list of str, optional
+        As in `costs`.
+    name : str
+        Stands before the keys of its numbers on a page.
+
+    Returns
+    -------
+    Result
+        ``frame`` has a row per level and score, as `analysis.costs.cost_table` returns it.
+
+    Raises
+    ------
+    ParameterError
+        No run has the score, `by` names no setting, or `goal` is neither max nor min.
+    """
+    if goal not in ("max", "min"):
+        raise ParameterError(f"`score_goal` must be max or min, got {goal!r}")
+    by = _rows(runs, by)
+    table = analysis.cost_table(runs.collection, "scores", by)
+    front = analysis.score_front(runs.frame, score, goal)
+    return Result.showing(
+        "scores",
+        table,
+        _table(table, analysis.cost_members(runs.collection, by), "scores"),
+        _front_settings(front, runs.described, runs.frame),
+        Figure.of("score", front, draw_front, _caption, analysis.cost_label(runs.frame), score),
+        _front_table(front),
+        prefix=name,
+        of=runs.label,
+    )
+
+
+def _rows(runs, by):
+    by = listed("cost_by", by)
+    return list(by) or analysis.default_rows(runs.collection, runs.axes[0])
+
+
+def _said(table, order, n_superseded):
+    """What the cost columns do and do not say.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `spending.cost_table` returns it.
+    order : dict
+        As `spending.process_order` returns it.
+    n_superseded : int
+        As `spending.n_superseded` returns it.
+    """
+    if not len(table):
+        return [say("The runs recorded no memory, parameters or inference times.")]
+    said = []
+    if "cost_memory_mib" in set(table["column"]):
+        said.append(
+            say(
+                "Memory is the peak of one worker process, never divided by workers or models: most of what "
+                "it holds is there before the first model is built."
+            )
+        )
+    if n_superseded:
+        said.append(
+            say(
+                "Of several reports of one task in one configuration, the table has the latest: {n} {runs} "
+                "of earlier ones {are} not in it.",
+                n=number_of("cost.n_superseded", n_superseded),
+                runs=plural(n_superseded, "run"),
+                are="is" if n_superseded == 1 else "are",
+            )
+        )
+    if order["n_processes"]:
+        said += _shared_processes(order)
+    return said
+
+
+def _shared_processes(order):
+    n = order["n_processes"]
+    return [
+        say(
+            "In {n} {reports} one process trained several seeds, which are not exchangeable: the first "
+            "carries the warm-up (it is the slowest in {first}), and later ones inherit the memory peak (it "
+            "never falls in {rises}), so memory is given without deviation there.",
+            n=number_of("process.n", n),
+            reports=plural(n, "report"),
+            first=number_of("process.n_first_slowest", order["n_first_slowest"]),
+            rises=number_of("process.n_memory_rises", order["n_memory_rises"]),
+        )
+    ]
+
+
+def _many_unfinished(table):
+    """A warning for levels of which many runs were not completed."""
+    flagged = table[table["flagged"].astype(bool)]
+    if not len(flagged):
+        return []
+    return [
+        say(
+            "Not completed: {n} of {of} runs of {levels}. Where the unfinished are the long ones, the "
+            "means of the others are too low.",
+            levels=names(flagged["level"].head(N_NAMED)),
+            n=number_of("unfinished.n", flagged["n_unfinished"].sum()),
+            of=number_of("unfinished.of", (flagged["n_unfinished"] + flagged["n_completed"]).sum()),
+        )
+    ]
+
+
+def _money(table, devices, price_per_hour, currency, power_w):
+    """Device-hours, money and energy in total, as the parameter times the hours."""
+    total = table.iloc[-1]
+    parts = []
+    if "money" in table:
+        parts.append(
+            say(
+                "{m} {unit} at {price} {unit} an hour",
+                price=Number("spent.price_per_hour", price_per_hour, f"{price_per_hour:g}"),
+                unit=Name(currency),
+                m=Number("spent.money", total["money"], significant(total["money"], 3)),
+            )
+        )
+    if "energy_kwh" in table:
+        parts.append(
+            say(
+                "{e} kWh at {p} W",
+                p=Number("spent.power_w", power_w, f"{power_w:g}"),
+                e=Number("spent.energy_kwh", total["energy_kwh"], significant(total["energy_kwh"], 3)),
+            )
+        )
+    said = [
+        say(
+            "The runs{all} took {h} device-hours, at {d} {noun} a run{spent}.",
+            all=", those left out included," if total["n_excluded"] else "",
+            h=Number("spent.device_hours", total["device_hours"], significant(total["device_hours"])),
+            d=number_of("spent.devices", devices),
+            noun=plural(devices, "device"),
+            spent=say(": {p}", p=join(parts, ", ")) if parts else "",
+        )
+    ]
+    if total["excluded_s"] > 0:
+        hours = total["excluded_s"] / 3600 * devices
+        said.append(
+            say(
+                "Of these, {h} went into runs that no statistic includes.",
+                h=Number("spent.excluded_device_hours", hours, significant(hours)),
+            )
+        )
+    return said
+
+
+def _caption(points, cost_label, score_label):
+    """How many runs no other run beats on both."""
+    front = points[points["front"].astype(bool)]
+    return say(
+        "{score} against {cost}: no other run beats {n} of the {of} on both, from {a} to {b}.",
+        score=Name(score_label),
+        cost=cost_label,
+        n=number_of("front.n", len(front)),
+        of=number_of("front.of", len(points)),
+        a=Name(front["run_id"].iloc[0]),
+        b=Name(front["run_id"].iloc[-1]),
+    )
+
+
+def _front_settings(front, described, runs):
+    """What the runs on the front have in common: their scores may be of one easy task.
+
+    Parameters
+    ----------
+    front : DataFrame
+        As `spending.score_front` returns it.
+    described : list of fields.Field
+    runs : DataFrame
+        Of the collection.
+    """
+    is_on_front = runs["run_id"].isin(front.loc[front["front"].astype(bool), "run_id"]).to_numpy()
+    if is_on_front.sum() < 2:
+        return []
+    levels = [(f, np.unique(f.codes[is_on_front])) for f in described if f.kind == "levels"]
+    shared = [say("{f}={l}", f=Name(f.name), l=Name(f.labels[c[0]])) for f, c in levels if len(c) == 1]
+    if not shared:
+        return []
+    return [
+        say(
+            "All runs on the front are of {s}; whether scores of different levels can be compared, no record "
+            "says.",
+            s=shared[:N_NAMED],
+        )
+    ]
+
+
+def draw_front(points, cost_label, score_label):
+    """Score against cost; ``cost``, ``score``, ``front`` (no other run beats it on both)."""
+    figure, axes = axes_of(3.4)
+    for front, colour, size in ((False, REST, 4.5), (True, SERIES[1], 6)):
+        shown = points[points["front"].eq(front)]
+        axes.plot(shown["cost"], shown["score"], "o", color=colour, markersize=size)
+    axes.set_xlabel(clipped(cost_label, 60))
+    axes.set_ylabel(clipped(score_label, 60))
+    axes.grid(axis="both")
+    return figure, [
+        (SERIES[1], "no other run is both cheaper and better"),
+        (REST, "another run is cheaper and better"),
+    ]
+
+
+def _table(frame, members, name="cost"):
+    """What `spending.cost_table` returns: a row per level, mean ± deviation per column.
+
+    `members`, of `spending.cost_members`, are the runs of each row; `name` is that of the split.
+    """
+    keys = list(frame.columns[: list(frame.columns).index("column")])
+    names = list(dict.fromkeys(frame["column"]))
+    columns = unique(names, taken=[*keys, "n_runs"])  # a score may be called like a setting
+    n_shown = min(len(names), MAX_COLUMNS)
+    rows = list(dict.fromkeys(frame[keys].itertuples(index=False, name=None)))
+    printed = {
+        (*row[: len(keys)], row.column): mean_and_deviation(row)
+        for row in frame[[*keys, *_SUMMARY]].itertuples(index=False)
+    }
+    n_runs = frame.groupby(keys, sort=False)["n_runs"].max().to_list() if len(frame) else []
+    wide = pd.DataFrame(
+        [
+            (*row, n, *(printed.get((*row, name), "–") for name in names))
+            for row, n in zip(rows, n_runs, strict=True)
+        ],
+        columns=[*keys, "n_runs", *columns],
+    )
+    of = say(
+        " Columns beyond the first {n} of {all} are not shown.",
+        n=Number(f"{name}.n_shown", n_shown, count(n_shown)),
+        all=Number(f"{name}.n_columns", len(names), count(len(names))),
+    )
+    return Table(
+        name,
+        say(
+            "{what}: mean over the runs of a row and, of two or more that can be compared, their sample "
+            "deviation.{of}",
+            what={"cost": "Cost columns", "scores": "Scores"}[name],
+            of=of if n_shown < len(names) else "",
+        ),
+        (
+            *(Heading(key, key) for key in keys if key != "path"),
+            Heading("n_runs", "runs", count),
+            *(
+                Heading(in_frame, n.removeprefix("cost_"), as_printed, column(n).meaning)
+                for in_frame, n in zip(columns[:n_shown], names[:n_shown], strict=True)
+            ),
+        ),
+        wide,
+        sum(n_runs),
+        origins=of_settings(keys, rows, members),
+        holds=(name, "process") if name == "cost" else (name,),
+    )
+
+
+_SUMMARY = ["column", "mean", "std", "shared_process"]
+
+
+def mean_and_deviation(row):
+    """Print mean ± deviation with the mean's decimals; – for the deviation of a single run.
+
+    Seeds of one process inherit each other's memory peak, so theirs has no deviation.
+    """
+    if np.isnan(row.mean):
+        return "–"
+    mean = column(row.column).text(row.mean)
+    if row.column == "cost_memory_mib" and row.shared_process:
+        return mean
+    if np.isnan(row.std):
+        return f"{mean} ± –"
+    if row.std == 0 and column(row.column).unit == "count":
+        return mean
+    if "e" in mean:
+        return f"{mean} ± {significant(row.std, 2)}"
+    return f"{mean} ± {row.std:,.{len(mean.partition('.')[2])}f}"
+
+
+def _spent_table(frame, name, unit, currency, members):
+    """What `spending.spent` returns; the runs of each level are `spending.spent_members`."""
+    rows = list(frame["level"])[:-1]
+    n_all = int(frame[["n_runs", "n_excluded"]].iloc[-1].sum())
+    headings = [
+        Heading("level", name),
+        Heading("n_runs", "runs", count),
+        Heading("runtime_s", f"runtime ({unit.symbol})", unit.number),
+        Heading("n_excluded", "left out", count),
+        Heading("excluded_s", f"their runtime ({unit.symbol})", unit.number),
+        Heading("device_hours", "device-hours", significant),
+    ]
+    if "money" in frame:
+        headings.append(Heading("money", currency, significant, "price_per_hour times device-hours"))
+    if "energy_kwh" in frame:
+        headings.append(Heading("energy_kwh", "kWh", significant, "power_w times device-hours"))
+    return Table(
+        "spent",
+        say("Hours spent, with those of runs left out of the statistics."),
+        tuple(headings),
+        frame,
+        n_all,
+        "all runs",
+        origins=(
+            *of_settings([name], zip(rows, strict=True), members, "all runs"),
+            Origin(n_all, "all runs"),
+        ),
+    )
+
+
+def _front_table(frame):
+    """The runs that no other run beats on score and cost both."""
+    return Table(
+        "front",
+        say("Runs that no other beats on both, from the cheapest."),
+        (
+            Heading("run_id", "run"),
+            Heading("cost", "cost (s)", significant),
+            Heading("score", "score", significant),
+        ),
+        frame[frame["front"].astype(bool)],
+        len(frame),
+        origins=of_one(frame.loc[frame["front"].astype(bool), "run_id"]),
+    )
+
+
+def _unfinished_table(frame, name):
+    """What `spending.unfinished` returns."""
+    return Table(
+        "unfinished",
+        say("Runs of each level that were not completed; its means are of the others."),
+        (
+            Heading("level", name),
+            Heading("n_completed", "completed", count),
+            Heading("n_unfinished", "not completed", count),
+            Heading("share", "share not completed", percent),
+        ),
+        frame,
+        int(frame["n_completed"].sum() + frame["n_unfinished"].sum()),
+        "completed and unfinished runs",
+        origins=tuple(
+            Origin(int(n), f"completed and unfinished runs where {name} = {level}")
+            for level, n in zip(frame["level"], frame["n_completed"] + frame["n_unfinished"], strict=True)
+        ),
+    )

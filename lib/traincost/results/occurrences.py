@@ -1,0 +1,155 @@
+"""How long one occurrence of a repeated section takes, one evaluation say, by level."""
+
+import numpy as np
+
+from traincost.analysis import knobs, sections
+from traincost.columns import significant
+from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, cut, label_rows, plain_log_axis
+from traincost.results.numbers import N_NAMED, key, number_of, plural
+from traincost.results.prose import Name, Number, join, say
+from traincost.results.result import Result
+from traincost.results.svg import SERIES
+from traincost.results.tables import Heading, Table
+
+
+def occurrences(runs, *, name=""):
+    """Say how long one occurrence of a repeated section takes, one evaluation say, by level.
+
+    Parameters
+    ----------
+    runs : Runs
+    name : str
+        Stands before the keys of its numbers on a page.
+
+    Returns
+    -------
+    Result
+        ``frame`` has a row per section and level, as `analysis.sections.per_occurrence` returns it.
+    """
+    by, t = runs.axes[0], runs.timing
+    scheduled = runs.cadence_section or knobs.scheduled(t)
+    repeated = sections.repeated_parts(t)
+    parts = sections.per_occurrence(t, by, repeated)
+    inside = sections.per_occurrence(t, by, sections.subsections(t))
+    table = sections.per_occurrence(t, by)
+    return Result.showing(
+        "occurrences",
+        table,
+        _slowest_and_fastest(parts, [scheduled, *repeated[:1]])
+        + _per_run(sections.counts(t, scheduled), scheduled),
+        Figure.of("occurrences", parts, draw_occurrences, _caption, by.name),
+        Figure.of("subsections", inside, draw_occurrences, _caption, by.name),
+        _table(table, by.name, len(runs.frame)),
+        prefix=name,
+        of=runs.label,
+    )
+
+
+def _slowest_and_fastest(timing, sections):
+    """Time per occurrence of each of `sections`, said once: slowest and fastest levels."""
+    return [_slow_and_fast(timing, name) for name in dict.fromkeys(sections) if _n_levels(timing, name) > 1]
+
+
+def _n_levels(timing, section):
+    return (timing["section"] == section).sum()
+
+
+def _slow_and_fast(timing, section):
+    rows = timing[timing["section"] == section].sort_values("per_occurrence_s", ascending=False)
+
+    def listed(part):
+        return [say("{t} for {level}", t=_each(section, r), level=Name(r.level)) for r in part.itertuples()]
+
+    n = min(2, len(rows) // 2)
+    return say(
+        "One occurrence of {s} takes {slow} on average, against {fast}.",
+        s=Name(section),
+        slow=listed(rows.head(n)),
+        fast=listed(rows.iloc[::-1].head(n)),
+    )
+
+
+def _each(section, row):
+    seconds = row.per_occurrence_s
+    name = key("occurrence", section, row.level, "seconds")
+    return Number(name, seconds, f"{significant(seconds, 3)} s")
+
+
+def _per_run(counts, section):
+    """How often the scheduled section runs: the distinct counts, or their range."""
+    counts = np.unique(counts[np.isfinite(counts)]).astype(int)
+    if not len(counts):
+        return []
+    if len(counts) <= N_NAMED:
+        text = [number_of(key("cadence", "count", i), value) for i, value in enumerate(counts)]
+        if len(text) > 1:
+            text = join([say("{a}", a=t) for t in text], " or ")
+    else:
+        text = say(
+            "{a} to {b}",
+            a=number_of("cadence.count.min", counts[0]),
+            b=number_of("cadence.count.max", counts[-1]),
+        )
+    noun = plural(counts[-1], "time")
+    return [say("{s} runs {n} {noun} in a run.", s=Name(section), n=text, noun=noun)]
+
+
+def _caption(timing, name):
+    """The section whose single occurrence takes longest."""
+    means = timing.groupby("section", sort=False)["per_occurrence_s"].mean()
+    top = means.idxmax()
+    value = Number(
+        key("occurrence", top, "mean_level_seconds"), float(means.max()), f"{significant(means.max(), 3)} s"
+    )
+    return say(
+        "Time of one occurrence by section and {f}; of the sections shown {s} takes longest, {t} on "
+        "average over the levels.",
+        f=Name(name),
+        s=Name(top),
+        t=value,
+    )
+
+
+def draw_occurrences(timing, name):
+    """Seconds per occurrence of sections, on a log axis, by level."""
+    levels = list(dict.fromkeys(timing["level"]))[:MAX_ROWS]
+    sections = list(dict.fromkeys(timing["section"]))[: len(SERIES)]
+    figure, axes = axes_of(0.8 + 0.34 * len(levels))
+    markers = "osD^vPX><"
+    for i, section in enumerate(sections):
+        rows = timing[timing["section"].eq(section) & timing["level"].isin(levels)]
+        axes.plot(
+            rows["per_occurrence_s"],
+            [levels.index(level) for level in rows["level"]],
+            markers[i],
+            color=SERIES[i],
+            markersize=6,
+        )
+    axes.set_xscale("log")
+    plain_log_axis(axes, timing["per_occurrence_s"])
+    label_rows(axes, levels)
+    axes.set_ylabel(clipped(name))
+    axes.set_xlabel("seconds per occurrence (log scale)")
+    axes.grid(axis="both")
+    legend = [((markers[i], SERIES[i % len(SERIES)]), s) for i, s in enumerate(sections)]
+    return figure, legend + cut(timing["level"].nunique())
+
+
+def _table(timing, name, n_runs):
+    """Seconds per occurrence, sections by levels."""
+    wide = timing.pivot(index="section", columns="level", values="per_occurrence_s")
+    levels = list(dict.fromkeys(timing["level"]))
+    wide = wide.reindex(index=list(dict.fromkeys(timing["section"])), columns=levels)
+    # A level may be called like the column of the sections.
+    wide.columns = [f"level.{level}" for level in levels]
+    return Table(
+        "occurrences",
+        say("Seconds per occurrence of each section, mean over runs, by {f}.", f=Name(name)),
+        (
+            Heading("section", "section"),
+            *(Heading(f"level.{level}", level, significant) for level in levels),
+        ),
+        wide.reset_index(),
+        n_runs,
+        holds=("occurrence",),
+    )

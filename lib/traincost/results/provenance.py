@@ -1,0 +1,141 @@
+"""How the numbers of a page were made: its runs, what each setting is taken for, and the tests."""
+
+import json
+
+import pandas as pd
+
+from traincost.analysis.fields import ALL_RUNS
+from traincost.columns import count
+from traincost.results.numbers import number_of
+from traincost.results.prose import Number, say
+from traincost.results.result import Result
+from traincost.results.tables import MAX_RUN_ROWS, MAX_RUNS, Heading, Table, of_one
+
+
+def provenance(runs, *, name=""):
+    """Say how the numbers were made: the tests, each run with its file, what each setting is taken for.
+
+    Parameters
+    ----------
+    runs : Runs
+    name : str
+        Stands before the keys of its numbers on a page.
+
+    Returns
+    -------
+    Result
+        ``frame`` has a row per setting: ``field``, ``kind``, ``n_levels``, ``level``, ``reason``.
+    """
+    by, across = runs.axes
+    return Result.showing(
+        "provenance",
+        runs.fields,
+        _permutations(runs.effects),
+        _runs_table(runs.frame, by, across, runs.unit),
+        _fields_table(runs.fields, len(runs.frame)),
+        prefix=name,
+        of=runs.label,
+    )
+
+
+def _permutations(effects):
+    """How many permutations the verdicts rest on, and whether anything was repeated."""
+    tested = effects[effects["p_alone"].notna()]
+    drawn = int(tested["n_permutations"].max()) if len(tested) else 0
+    if not drawn:
+        return []
+    n_runs, n_configurations = effects[["n_runs", "n_configurations"]].iloc[0]
+    said = [
+        say(
+            "Family-wise p-values come from {n} seeded permutations of {c} configurations.",
+            n=number_of("effects.n_permutations", drawn),
+            c=number_of("effects.n_configurations", n_configurations),
+        )
+    ]
+    if n_runs == n_configurations:
+        said.append(
+            say(
+                "In this collection no configuration was repeated, so what varies between repetitions is "
+                "not known."
+            )
+        )
+    return said
+
+
+def _runs_table(frame, by, across, unit):
+    """The runs with their files and settings, the slowest first: where every other table comes from."""
+    shown = [field for field in (by, across) if field is not None and field.name != ALL_RUNS]
+    levels = {f"level.{f.name}": [f.labels[code] for code in f.codes] for f in shown}
+    listed = frame[["run_id", "path", "started_at", "runtime_s"]].assign(**levels)
+    listed = listed.sort_values("runtime_s", ascending=False, kind="stable").head(MAX_RUNS)
+    return Table(
+        "runs",
+        say(
+            "The {n} and the file of each, below the directory of the runs; slowest first.",
+            n=_of_all(len(listed), len(frame)),
+        ),
+        (
+            Heading("run_id", "run"),
+            *(Heading(f"level.{f.name}", f.name) for f in shown),
+            Heading("runtime_s", f"runtime ({unit.symbol})", unit.number),
+            Heading("path", "file"),
+        ),
+        listed,
+        len(frame),
+        origins=of_one(listed["run_id"]),
+        holds=("runtime",),
+        limit=MAX_RUN_ROWS,
+    )
+
+
+def _of_all(n, of):
+    """Say how many of the runs are listed."""
+    if n == of:
+        return say("completed runs")
+    return say(
+        "slowest {n} of {of} completed runs",
+        n=Number("runs.n_listed", n, count(n)),
+        of=Number("runtime.n", of, count(of)),
+    )
+
+
+def _fields_table(frame, n_runs):
+    return Table(
+        "fields",
+        say("Every setting of the runs, and what it is taken for."),
+        (
+            Heading("field", "setting"),
+            Heading("kind", "taken for", str, "levels or numeric: a factor; shared: one level in all runs"),
+            Heading("n_levels", "levels", count),
+            Heading("level", "its level"),
+            Heading("reason", "why"),
+        ),
+        frame,
+        n_runs,
+        holds=("settings",),
+    )
+
+
+def parameters_table(values):
+    """The parameters that this page was built with."""
+    rows = [(name, json.dumps(value, ensure_ascii=False)) for name, value in values.items()]
+    return Table(
+        "parameters",
+        say("Parameters of this page."),
+        (Heading("name", "parameter"), Heading("value", "value")),
+        pd.DataFrame(rows, columns=["name", "value"]),
+        0,
+        "parameters",
+    )
+
+
+def versions_table(values):
+    """The versions of what computed the numbers."""
+    return Table(
+        "versions",
+        say("Computed with."),
+        (Heading("name", "package"), Heading("version", "version")),
+        pd.DataFrame(values.items(), columns=["name", "version"]),
+        0,
+        "versions",
+    )

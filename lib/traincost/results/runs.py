@@ -1,0 +1,311 @@
+"""The runs of a collection with the choices that its answers share: what `read` returns.
+
+What several answers need (what each setting is, the sections as arrays, the effects) is computed
+when it is first asked for, and once.
+"""
+
+import functools
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from traincost.analysis import effects, fields, knobs, sections, subsets
+from traincost.columns import TimeUnit, time_unit
+from traincost.errors import ParameterError
+from traincost.reading.collection import Collection, read_collection
+from traincost.reading.formats.table import Table as TableColumns
+from traincost.results.snapshot import nothing_chosen, snapshot
+from traincost.results.tables import MAX_RUNS
+
+
+def read(
+    runs_dir,
+    *,
+    format="auto",
+    path_pattern="",
+    replicates=("seed",),
+    rows="",
+    columns="",
+    knobs=None,
+    cadence_section="",
+    shared_settings=None,
+    progress=None,
+    workers=1,
+    scheduler="",
+    **table,
+):
+    """Read the runs under a directory, of an index, or of a table.
+
+    Parameters
+    ----------
+    runs_dir : str or path
+        A directory, the URL of one (``s3://bucket/runs``), an index of either, or a file with a
+        row per run.
+    format : str
+        Name of a reader, or ``auto`` for all of them.
+    path_pattern : str
+        Settings that stand in the paths of the runs: ``lr_{lr}/seed_{seed}``.
+    replicates : str or sequence of str
+        Settings that repeat a configuration.
+    rows, columns : str
+        The settings whose levels are compared; chosen by the size of their effect if left empty.
+    knobs : list of mappings, optional
+        What could be changed (`analysis.knobs.Knob`); proposed from the sections if left out.
+    cadence_section : str
+        Section whose count is the number of scheduled evaluations.
+    shared_settings : list of str, optional
+        Settings that are named among what all runs share; the shortest few if left out.
+    progress : callable, optional
+        Wraps the list of what is read, as ``tqdm`` does.
+    workers, scheduler
+        Where to read: processes, or the address of a Dask scheduler.
+    **table
+        Which column of a table is what (`reading.formats.table.Table`): ``runtime_column``, …
+
+    Returns
+    -------
+    Runs
+
+    Raises
+    ------
+    NothingToReport
+        There is no run to read.
+    ParameterError
+        An argument cannot be used.
+
+    Examples
+    --------
+    >>> runs = read("notebooks/runs/demo-sweep", rows="task_name")  # doctest: +SKIP
+    """
+    try:
+        columns_of_table = TableColumns(**table)
+    except TypeError:
+        unknown = sorted(set(table) - set(TableColumns.__dataclass_fields__))
+        raise ParameterError(f"`read` has no parameter {unknown[0]!r}") from None
+    collection = read_collection(
+        runs_dir,
+        format,
+        progress,
+        path_pattern,
+        table=columns_of_table,
+        workers=workers,
+        scheduler=scheduler,
+    )
+    return Runs(
+        collection,
+        replicates=listed("replicates", replicates),
+        rows=rows,
+        columns=columns,
+        knobs=None if knobs is None else tuple(map(_knob, knobs)),
+        cadence_section=cadence_section,
+        shared_settings=None if shared_settings is None else listed("shared_settings", shared_settings),
+        runtime_columns=tuple(listed("runtime_column", columns_of_table.runtime_column)),
+    )
+
+
+def listed(name, value):
+    """Return names given as a list, as one bare name, or not at all, as a tuple."""
+    if value is None:
+        return ()
+    value = (value,) if isinstance(value, str) else value
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise ParameterError(f"`{name}` must be a list of names such as [seed], got {value!r}")
+    return tuple(value)
+
+
+def _knob(entry):
+    try:
+        return knobs.Knob.of(entry)
+    except (TypeError, ValueError) as problem:
+        raise ParameterError(f"`knobs`: {problem}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Runs, and the choices that the answers about them share.
+
+    Attributes
+    ----------
+    collection : Collection
+        What was read.
+    replicates, rows, columns, knobs, cadence_section, shared_settings
+        As `read` takes them.
+    runtime_columns : tuple of str
+        Columns of a table that the runtime is the sum of; empty for a directory.
+    chosen : str
+        Which of the collection's runs these are, in words; empty for all.
+    of_all : int, or None
+        Completed runs that these were chosen from; None where these are all.
+    """
+
+    collection: Collection
+    replicates: tuple = ("seed",)
+    rows: str = ""
+    columns: str = ""
+    knobs: tuple | None = None
+    cadence_section: str = ""
+    shared_settings: tuple | None = None
+    runtime_columns: tuple = ()
+    chosen: str = ""
+    of_all: int | None = None
+
+    @property
+    def name(self):
+        """Name of the directory or table that was read."""
+        return self.collection.name
+
+    @property
+    def label(self):
+        """The name, and which of the runs these are where they are not all."""
+        return f"{self.name}: {self.chosen}" if self.chosen else self.name
+
+    @property
+    def frame(self):
+        """A row per completed run: ``run_id``, ``runtime_s``, ``config.…``, ``cost_…``, ``score.…``."""
+        return self.collection.runs
+
+    @property
+    def sections(self):
+        """A row per run and section: ``run`` (row of `frame`), ``section``, ``seconds``, ``count``."""
+        return self.collection.sections
+
+    @property
+    def excluded(self):
+        """A row per run that enters no statistic, with its ``reason``."""
+        return self.collection.excluded
+
+    @property
+    def notes(self):
+        """What was left out of runs that are otherwise used: ``path``, ``run_id``, ``note``."""
+        return self.collection.notes
+
+    @property
+    def runtime_s(self):
+        """Runtime of each completed run, in seconds."""
+        return self.frame["runtime_s"]
+
+    @functools.cached_property
+    def unit(self) -> TimeUnit:
+        """The unit that durations are printed in."""
+        return time_unit(self.runtime_s.median() if len(self.frame) else 0.0)
+
+    @functools.cached_property
+    def described(self):
+        """What each setting is: a list of `analysis.fields.Field`."""
+        return fields.describe(self.frame, self.replicates)
+
+    @functools.cached_property
+    def fields(self):
+        """What each setting is, as a frame: ``field``, ``kind``, ``n_levels``, ``level``, ``reason``."""
+        rows = [
+            (
+                field.name,
+                field.kind,
+                field.n_levels,
+                field.labels[0] if field.kind == "shared" else "",
+                "; ".join(filter(None, [field.reason, field.fixed_by and f"fixed by {field.fixed_by}"])),
+            )
+            for field in self.described
+        ]
+        return pd.DataFrame(rows, columns=["field", "kind", "n_levels", "level", "reason"])
+
+    @functools.cached_property
+    def timing(self):
+        """The sections as arrays (`analysis.sections.Timing`)."""
+        return sections.timing(self.collection)
+
+    @functools.cached_property
+    def effects(self):
+        """Effect of each factor on runtime (`analysis.effects.main_effects`)."""
+        return effects.main_effects(self.runtime_s, self.described)
+
+    @functools.cached_property
+    def axes(self):
+        """The two settings whose levels are compared, the second None without one."""
+        return fields.axes(self.described, self.effects, len(self.frame), self.rows, self.columns)
+
+    @functools.cached_property
+    def composition(self):
+        """The disjoint parts of a run by level (`analysis.sections.composition`)."""
+        return sections.composition(self.timing, self.axes[0])
+
+    @functools.cached_property
+    def bounds(self):
+        """What each knob can save at most (`analysis.knobs.bounds`)."""
+        return knobs.bounds(self.timing, self.knobs, self.cadence_section or None, self.axes[0].codes)
+
+    @property
+    def more(self):
+        """What a page's JSON says of the runs: their ids, the latest start, and those left out."""
+        ids = list(self.frame["run_id"])
+        excluded = self.excluded[["run_id", "path", "status", "reason", "runtime_s"]]
+        return {
+            "n_runs": len(ids),
+            "runs": ids[:MAX_RUNS],
+            "latest": max(filter(None, self.frame["started_at"]), default=""),
+            "excluded": excluded.to_dict("records"),
+        }
+
+    def where(self, levels=None, /, *, statuses=None, shortest_s=None, longest_s=None, **named):
+        """Return some of the runs, with the same choices.
+
+        Parameters
+        ----------
+        levels : mapping, optional
+            Setting (dotted path) to the level or levels that are kept, or to ``{"min": 1, "max": 2}``.
+        statuses : list of str, optional
+            Statuses that are kept; only completed runs enter a statistic.
+        shortest_s, longest_s : float, optional
+            Range of runtime that is kept, in seconds.
+        **named
+            More of `levels`, for settings whose name can be written so.
+
+        Returns
+        -------
+        Runs
+
+        Raises
+        ------
+        ParameterError
+            A setting, level or status is not one of the runs'.
+        """
+        settings = {name: _levels(kept) for name, kept in {**(levels or {}), **named}.items()}
+        some = subsets.subset(self.collection, settings, statuses, shortest_s, longest_s)
+        said = [f"{name}={_in_words(kept)}" for name, kept in settings.items() if kept]
+        said += [", ".join(map(str, statuses))] if statuses else []
+        said += [f"at least {shortest_s} s"] if shortest_s is not None else []
+        said += [f"at most {longest_s} s"] if longest_s is not None else []
+        chosen = ", ".join([*filter(None, [self.chosen]), *said])
+        return replace(self, collection=some, chosen=chosen, of_all=self.of_all or len(self.frame))
+
+    def choosing(self, **choices):
+        """Return the same runs with other choices: ``rows``, ``columns``, ``replicates``, ``knobs``, …"""
+        if "replicates" in choices:
+            choices["replicates"] = listed("replicates", choices["replicates"])
+        if choices.get("knobs") is not None:
+            choices["knobs"] = tuple(map(_knob, choices["knobs"]))
+        return replace(self, **choices)
+
+    def __len__(self):
+        return len(self.frame)
+
+    @functools.cached_property
+    def result(self):
+        """What was read and what was left out, as a `Result`."""
+        return snapshot(self) if len(self.frame) else nothing_chosen(self)
+
+    def __repr__(self):
+        return repr(self.result)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return self.result._repr_mimebundle_(include, exclude)
+
+
+def _levels(kept):
+    return kept if isinstance(kept, list | tuple | dict) else [kept]
+
+
+def _in_words(kept):
+    if isinstance(kept, dict):
+        return " to ".join(str(kept[end]) for end in ("min", "max") if end in kept)
+    return "/".join(map(str, kept))
