@@ -126,7 +126,7 @@ def test_names_among_the_results_are_text_on_the_page(tmp_path):
     payload = '"><img src=x onerror=alert(1)><script>alert(2)</script>\n$x$ `a`'
     hostile = [entry(work=payload, against=payload), entry(**{**LIMIT, "work": payload}, value=1.0)]
     path = written(tmp_path, hostile, machine={payload: payload, "packages": {payload: payload}})
-    page = publish.benchmark(path, tmp_path / "out", {"note": payload}).read_text(encoding="utf-8")
+    page = publish.benchmark(path, tmp_path / "out", note=payload).read_text(encoding="utf-8")
     assert not re.search(r"<(script|img)", page)
     assert "alert(1)" in page
 

@@ -80,8 +80,8 @@ def recorded(build, output=None):
             place = _next(page.parent / "build" / "runs")
             run.run_id = place.name
         shutil.move(Path(kept, RECORD_NAME), place / RECORD_NAME)
-    parameters = {"collection": f"builds of {run.config['collection']}"}
-    return page, publish.page(place.parent, page.parent / "build", parameters)
+    name = f"builds of {run.config['collection']}"
+    return page, publish.page(place.parent, page.parent / "build", collection=name)
 
 
 def _described(notebook):

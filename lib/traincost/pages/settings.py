@@ -6,20 +6,14 @@ number; so each notebook checks what it was given, by name, before it reads a ru
 
 import ast
 import dataclasses
-import datetime
 import math
 import os
-import re
 from dataclasses import dataclass
 from typing import ClassVar
 
-from traincost.analysis.knobs import Knob
-from traincost.errors import ParameterError
-from traincost.reading.formats.paths import PathPattern
+from traincost.errors import ParameterError, refuse_unknown
 from traincost.reading.formats.table import Table
-
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_SAFE_SCHEMES = ("http:", "https:", "mailto:")
+from traincost.results import checks
 
 
 class _FromNotebook:
@@ -134,15 +128,7 @@ class Profiling(_FromNotebook):
 
     def __post_init__(self):
         check_types(self)
-        check_path_pattern(self.path_pattern)
         _ = self.table  # which refuses what it cannot use
-        if self.score_goal not in ("max", "min"):
-            raise ParameterError(f"`score_goal` must be max or min, got {self.score_goal!r}")
-        for name in ("devices", "price_per_hour", "power_w"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ParameterError(f"`{name}` must be above zero, got {value!r}")
-        check_knobs(self.knobs)
         for knob, directory in self.reruns.items():
             if not isinstance(knob, str) or not isinstance(directory, str):
                 raise ParameterError(f"`reruns` must map a knob to a directory, got {knob!r}: {directory!r}")
@@ -202,7 +188,6 @@ class Comparison(_FromNotebook):
 
     def __post_init__(self):
         check_types(self)
-        check_path_pattern(self.path_pattern)
 
     def public(self, name):
         """Return the parameters for the page, without paths."""
@@ -248,8 +233,6 @@ class Exploring(_FromNotebook):
 
     def __post_init__(self):
         check_types(self)
-        check_path_pattern(self.path_pattern)
-        check_knobs(self.knobs)
 
 
 @dataclass(frozen=True)
@@ -296,17 +279,6 @@ class Estimation(_FromNotebook):
 
     def __post_init__(self):
         check_types(self)
-        check_path_pattern(self.path_pattern)
-        for name in ("start", "end"):
-            try:
-                datetime.date.fromisoformat(getattr(self, name) or "2000-01-01")
-            except ValueError:
-                value = getattr(self, name)
-                raise ParameterError(f"`{name}` must be a date like 2015-09-01, got {value!r}") from None
-        if not 0 < self.target_error < 1:
-            raise ParameterError(f"`target_error` must be a fraction, got {self.target_error!r}")
-        if self.n_draws < 100:
-            raise ParameterError(f"`n_draws` must be at least 100, got {self.n_draws!r}")
 
     def public(self, name):
         """Return the parameters for the page, without paths."""
@@ -355,25 +327,8 @@ def assigned_names(source):
     return names
 
 
-def refuse_unknown(name, known):
-    """Raise `ParameterError` unless `name` is among the `known` ones."""
-    if name in known:
-        return
-    import difflib
-
-    near = difflib.get_close_matches(name, known, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
-    raise ParameterError(f"{name!r} is not a parameter{hint} The parameters are: {', '.join(known)}")
-
-
-def check_path_pattern(pattern):
-    """Raise `ParameterError` for a pattern that holds no usable field; an empty one is none."""
-    if pattern:
-        PathPattern(pattern)
-
-
 def check_types(settings):
-    """Refuse a value whose type is not the declared one, a number that is not finite, a bad link."""
+    """Refuse a value whose type is not the declared one, or that cannot be used (`results.checks`)."""
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         allowed = field.type | int if "float" in str(field.type) else field.type
@@ -384,35 +339,13 @@ def check_types(settings):
             raise ParameterError(f"`{field.name}` must be {_type_name(field.type)}, got {value!r}{hint}")
         if isinstance(value, float) and not math.isfinite(value):
             raise ParameterError(f"`{field.name}` must be finite, got {value!r}")
-        if field.name == "links":
-            for text, address in value.items():
-                _check_link(text, address)
         if isinstance(value, list) and field.name != "knobs":
             for item in value:
                 if not isinstance(item, str):
                     raise ParameterError(f"`{field.name}` must be a list of text, got {item!r} in it")
-
-
-def check_knobs(knobs):
-    """Refuse a knob that `knobs.Knob` does not take."""
-    for knob in knobs or []:
-        try:
-            Knob.of(knob)
-        except (TypeError, ValueError) as problem:
-            raise ParameterError(f"`knobs`: {problem}") from None
+    checks.check(**{**vars(settings), "scheduler": ""})  # reading asks the scheduler
 
 
 def _type_name(kind):
     names = {str: "text", dict: "a mapping", list: "a list", float: "a number", int: "an integer"}
     return names.get(kind) or str(kind).replace("None", "null")
-
-
-def _check_link(text, address):
-    if not isinstance(text, str) or not isinstance(address, str):
-        raise ParameterError(f"`links` must map text to an address, got {text!r}: {address!r}")
-    scheme = _SCHEME.match(address.strip())
-    # Control characters are how a script's scheme is hidden from a check like this one.
-    if any(ord(c) < 0x20 for c in address) or (scheme and scheme.group().lower() not in _SAFE_SCHEMES):
-        raise ParameterError(
-            f"`links`: {address!r} must be a relative address or start with {', '.join(_SAFE_SCHEMES)}"
-        )
