@@ -19,7 +19,9 @@ from traincost.results.runs import Runs
 @pytest.fixture(scope="module")
 def runs():
     config = grid(task=["a", "b"], seed=[0, 1, 2])
-    return Runs(collection_of(config, [10.0, 11, 12, 20, 21, 22], [(i, "eval", 2.0 + i, 4) for i in range(6)]))
+    return Runs(
+        collection_of(config, [10.0, 11, 12, 20, 21, 22], [(i, "eval", 2.0 + i, 4) for i in range(6)])
+    )
 
 
 def cell(*shown, source="", tags=()):
@@ -73,7 +75,9 @@ def test_nothing_of_a_notebook_runs_or_is_loaded():
     body = page.split("<main>")[1]
     tags = re.findall(r"<[a-z][^>]*>", body)
     assert "kept" in body
-    assert not [tag for tag in tags if re.match(r"<(script|style|iframe|form)|.*(onclick|javascript|//host)", tag)]
+    assert not [
+        tag for tag in tags if re.match(r"<(script|style|iframe|form)|.*(onclick|javascript|//host)", tag)
+    ]
 
 
 def test_what_a_page_cannot_show_is_named():

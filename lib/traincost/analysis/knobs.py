@@ -85,6 +85,22 @@ class Knob:
         return Knob(name, tuple(map(str, self.sections)), self.kind, str(self.change), self.kept)
 
 
+def knobs_of(entries):
+    """Return knobs of mappings from a parameter file.
+
+    Raises
+    ------
+    ParameterError
+        An entry is no knob, or two have one name.
+    """
+    try:
+        knobs = [Knob.of(entry) for entry in entries]
+    except (TypeError, ValueError) as problem:
+        raise ParameterError(f"`knobs`: {problem}") from None
+    _refuse_duplicates(knobs)
+    return knobs
+
+
 def bounds(t, knobs=None, cadence_section=None, codes=None, seed=0):
     """Return the most that each knob, and all together, can save.
 
@@ -114,7 +130,7 @@ def bounds(t, knobs=None, cadence_section=None, codes=None, seed=0):
         The bound is NaN where no section matches, or no run's count is known.
     """
     proposed = knobs is None
-    knobs = propose(t) if proposed else [Knob.of(knob) for knob in knobs]
+    knobs = propose(t) if proposed else knobs_of(knobs)
     if cadence_section is not None and cadence_section not in t.paths:
         raise ParameterError(
             f"`cadence_section` must be a section of the runs, got {cadence_section!r}; "
