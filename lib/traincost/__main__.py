@@ -268,7 +268,7 @@ def _write(path, text):
 
 def _formats(options):
     """Say which runs are recognised under RUNS_DIR, what their fields became, and what is left out."""
-    from traincost.reading import inventory
+    from traincost.results import inventory
 
     for line in inventory.lines(options.runs_dir, options.format, path_pattern=options.path_pattern):
         print(_printable(line))
