@@ -251,7 +251,7 @@ def formats(runs_dir, format, path_pattern):
     \b
     Example: traincost formats runs --path-pattern "lr_{lr}/seed_{seed}"
     """
-    from traincost.reading import inventory
+    from traincost.results import inventory
 
     for line in inventory.lines(runs_dir, format, path_pattern=path_pattern):
         click.echo(_printable(line))

@@ -43,9 +43,9 @@ READ = "from traincost import read_collection; c = read_collection(folder)"
 STEPS = (
     (
         "index",
-        "from traincost.reading.batch import index; index.refresh(runs, folder)",
+        "from traincost.reading import index; index.refresh(runs, folder)",
     ),
-    ("refresh, nothing new", "from traincost.reading.batch import index; index.refresh(runs, folder)"),
+    ("refresh, nothing new", "from traincost.reading import index; index.refresh(runs, folder)"),
     ("read the index", READ),
     ("effects", f"{READ}; from traincost.analysis import effects; effects.main_effects(c)"),
     ("shares", f"{READ}; from traincost.analysis import sections; sections.shares(c)"),

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from traincost import read_collection
-from traincost.reading import inventory
 from traincost.reading.formats import READERS
+from traincost.results import inventory
 
 KINDS = sorted(READERS)
 # A name by which each reader is asked.
