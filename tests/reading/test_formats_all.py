@@ -11,8 +11,8 @@ from conftest import DATA
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from traincost import read_collection
 from traincost.reading import inventory
+from traincost.reading.collection import read_collection
 from traincost.reading.formats import READERS
 
 KINDS = sorted(READERS)

@@ -12,13 +12,13 @@ import jsonschema
 import pandas as pd
 import pytest
 from conftest import ROOT, record, write_run
+from traincost.results.render import MAX_DOWNLOAD
+from traincost.results.report import Report, Shown
 
 from traincost import read_collection
 from traincost.pages import publish
 from traincost.pages.settings import Profiling
 from traincost.results.prose import say
-from traincost.results.render import MAX_DOWNLOAD
-from traincost.results.report import Report, Shown
 from traincost.results.tables import MAX_RUNS, Heading, Origin, Table
 
 NAMES = ["golden", "demo", "compare", "benchmark", "demo-card", "milestones"]

@@ -68,38 +68,6 @@ def measured_savings(baseline, reruns, knobs, cadence_section=None, replicates=(
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def turned_knobs(collection, settings, read):
-    """Read the reruns that a page's parameters name, and measure what they saved.
-
-    Parameters
-    ----------
-    collection : Collection
-        The runs of the page.
-    settings : settings.Profiling
-    read : callable
-        `collection.read_collection`: this module reads no file itself.
-
-    Returns
-    -------
-    measured : DataFrame
-        As `measured_savings` returns it, empty without reruns.
-    drift : Series or None
-        Paired change of a separate baseline against `collection`, as `comparison.overall_change`
-        gives it; None where the runs of the page are the baseline.
-    """
-    if not settings.reruns:
-        return pd.DataFrame(columns=_COLUMNS), None
-    baseline, drift = collection, None
-    options = {"format": settings.format, "path_pattern": settings.path_pattern}
-    if settings.rerun_baseline:
-        baseline = read(settings.rerun_baseline, **options)
-        paired = pairs.pair(collection, baseline, None, settings.replicates)
-        drift = comparison.overall_change(collection, baseline, paired)
-    reruns = {knob: read(path, **options) for knob, path in settings.reruns.items()}
-    cadence = settings.cadence_section or None
-    return measured_savings(baseline, reruns, settings.knobs, cadence, settings.replicates), drift
-
-
 _COLUMNS = (
     "knob",
     "kind",
