@@ -11,7 +11,7 @@ from conftest import DATA
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from traincost import read_collection
+from traincost.reading.collection import read_collection
 from traincost.reading.formats import READERS
 from traincost.results import inventory
 
