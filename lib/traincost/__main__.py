@@ -325,12 +325,13 @@ def check(before, after, max_slowdown, json, junit, markdown, parameters):
     \b
     Example: traincost check runs-before runs-after --max-slowdown 5% --junit check.xml
     """
+    settings = _comparison(parameters)
+
     from traincost.analysis import gate, pairs
     from traincost.reading.collection import read_collection
     from traincost.results import gate as printed
 
     limit = gate.limit(max_slowdown)
-    settings = _comparison(parameters)
     reading = {"format": settings["format"], "path_pattern": settings["path_pattern"]}
     first, second = (read_collection(path, **reading) for path in (before, after))
     paired = pairs.pair(first, second, settings["pair_by"], settings["replicates"], settings["renamed"])
