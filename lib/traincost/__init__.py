@@ -24,6 +24,9 @@ _HOMES = {
     "provenance": "results.provenance",
     "title": "results.title",
     "compare": "results.comparison",
+    "plan": "results.plan",
+    "estimate": "results.estimates",
+    "trends": "results.trends",
 }
 __all__ = sorted(_HOMES)
 
