@@ -26,6 +26,9 @@ _HOMES = {
     "compare": "results.comparison",
     "page": "pages.publish",
     "publish": "pages.publish",
+    "plan": "results.plan",
+    "estimate": "results.estimates",
+    "trends": "results.trends",
 }
 __all__ = sorted(_HOMES)
 

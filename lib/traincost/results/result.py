@@ -81,6 +81,15 @@ class Result:
         made = [Paragraph(tuple(b)) if isinstance(b, list | tuple) else b for b in blocks]
         return cls(name, frame, tuple(b for b in made if b is not None and _has_content(b)), **named)
 
+    @classmethod
+    def of_parts(cls, name, frame, parts, prefix="", of="", more=None):
+        """Return a result made of others: `parts` has the name of each to its frame and its blocks."""
+        made = {
+            part: cls.showing(f"{name}.{part}", of_part, *blocks, prefix=prefix, of=of)
+            for part, (of_part, *blocks) in parts.items()
+        }
+        return cls(name, frame, prefix=prefix, of=of, parts=made, more=more or {})
+
     def __getattr__(self, name):
         try:
             return self.__dict__["parts"][name]
@@ -146,7 +155,8 @@ class Result:
 
     def named(self, name):
         """Return the result with a name of its own, which stands before its keys on a page."""
-        return replace(self, prefix=name)
+        parts = {part: result.named(name) for part, result in self.parts.items()}
+        return replace(self, prefix=name, parts=parts)
 
     def __str__(self):
         return "\n".join(sentence.plain() for sentence in self.sentences)
