@@ -21,6 +21,7 @@ KINDS = {
     "estimation": "how much compute it was",
     "compare": "what a change did to it",
     "benchmark": "how fast it is",
+    "tour": "a first hour with the library",
 }
 
 
