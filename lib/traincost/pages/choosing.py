@@ -12,7 +12,7 @@ from IPython.display import display, update_display
 
 from traincost.analysis import knobs
 from traincost.errors import ParameterError
-from traincost.pages import controls, sortable
+from traincost.pages import sortable
 from traincost.results.listing import listing
 from traincost.results.snapshot import nothing_chosen
 
@@ -148,6 +148,8 @@ class Choice:
     def _repr_mimebundle_(self, include=None, exclude=None):
         if importlib.util.find_spec("ipywidgets") is None:
             return {"text/plain": f"{self!r}. {HOW_TO_CHOOSE}"}
+        from traincost.pages import controls  # which imports ipywidgets
+
         return {**controls.controls(self)._repr_mimebundle_(), "text/plain": repr(self)}
 
 
