@@ -24,6 +24,8 @@ _HOMES = {
     "provenance": "results.provenance",
     "title": "results.title",
     "compare": "results.comparison",
+    "page": "pages.publish",
+    "publish": "pages.publish",
 }
 __all__ = sorted(_HOMES)
 

@@ -270,7 +270,7 @@ def test_level_means_of_the_profiled_runs(trees):
 @pytest.mark.reference
 @pytest.mark.parametrize("name", ["results", "profiled"])
 def test_the_pages_cost_table_carries_the_analyzers_numbers(tmp_path, name):
-    publish.page(TREES / name, tmp_path, {"score": "test_f1"})
+    publish.page(TREES / name, tmp_path, score="test_f1")
     report = json.loads((tmp_path / "profiling.json").read_text())
     rows = {(r["task"], r["report"]): r for r in report["tables"]["cost"]["rows"]}
     pairs = json.loads((TREES / f"oracle_{name}" / "cost_pairs.json").read_text())

@@ -89,6 +89,25 @@ class Knob:
         return Knob(name, tuple(map(str, self.sections)), self.kind, str(self.change), self.kept)
 
 
+def knobs_of(entries):
+    """Return knobs of mappings from a parameter file.
+
+    Raises
+    ------
+    ParameterError
+        An entry is no knob, or two have one name.
+    """
+    try:
+        knobs = [Knob.of(entry) for entry in entries]
+    except (TypeError, ValueError) as problem:
+        raise ParameterError(f"`knobs`: {problem}") from None
+    names = [knob.name for knob in knobs]
+    for name in names:
+        if names.count(name) > 1 or name == JOINT:
+            raise ParameterError(f"`knobs` must have names of their own; {name!r} is taken")
+    return knobs
+
+
 def bounds(t, knobs=None, cadence_section=None, codes=None):
     """Return the most that each knob, and all together, can save.
 
@@ -116,16 +135,12 @@ def bounds(t, knobs=None, cadence_section=None, codes=None):
         The bound is NaN where no section matches, or no run's count is known.
     """
     proposed = knobs is None
-    knobs = propose(t) if proposed else [Knob.of(knob) for knob in knobs]
+    knobs = propose(t) if proposed else knobs_of(knobs)
     if cadence_section is not None and cadence_section not in t.paths:
         raise ParameterError(
             f"`cadence_section` must be a section of the runs, got {cadence_section!r}; "
             f"there are: {', '.join(t.paths[:20]) or 'none'}"
         )
-    names = [knob.name for knob in knobs]
-    for name in names:
-        if names.count(name) > 1 or name == JOINT:
-            raise ParameterError(f"`knobs` must have names of their own; {name!r} is taken")
     matched = {knob.name: _matched(knob, t.paths) for knob in knobs}
     rows, union, unknown = [], np.zeros_like(t.whole), np.zeros(t.whole.shape, dtype=bool)
     for knob in knobs:

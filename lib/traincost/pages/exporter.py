@@ -181,8 +181,10 @@ def _shown(cell, gathered, left_out):
         if is_shown_already:
             said = f"What {result['name']} says is shown above."
             yield Markup('<p class="note"><var>{}</var></p>').format(html.text(said))
-        else:
-            yield Markup(html.prefixed(made, prefix) if prefix else made)
+            continue
+        if prefix != result["prefix"]:  # of other runs than the first such result
+            yield Markup("<p>Of <code>{}</code>:</p>").format(html.shown(result["of"]))
+        yield Markup(html.prefixed(made, prefix) if prefix else made)
 
 
 def without_empty_headings(parts):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from traincost.analysis import effects, fields, knobs, sections, subsets
+from traincost.analysis.knobs import knobs_of
 from traincost.columns import TimeUnit, time_unit
 from traincost.errors import ParameterError
 from traincost.reading.collection import Collection, read_collection
@@ -96,7 +97,7 @@ def read(
         replicates=listed("replicates", replicates),
         rows=rows,
         columns=columns,
-        knobs=None if knobs is None else tuple(map(_knob, knobs)),
+        knobs=None if knobs is None else tuple(knobs_of(knobs)),
         cadence_section=cadence_section,
         shared_settings=None if shared_settings is None else listed("shared_settings", shared_settings),
         runtime_columns=tuple(listed("runtime_column", columns_of_table.runtime_column)),
@@ -111,13 +112,6 @@ def listed(name, value):
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
         raise ParameterError(f"`{name}` must be a list of names such as [seed], got {value!r}")
     return tuple(value)
-
-
-def _knob(entry):
-    try:
-        return knobs.Knob.of(entry)
-    except (TypeError, ValueError) as problem:
-        raise ParameterError(f"`knobs`: {problem}") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,7 +277,7 @@ class Runs:
         if "replicates" in choices:
             choices["replicates"] = listed("replicates", choices["replicates"])
         if choices.get("knobs") is not None:
-            choices["knobs"] = tuple(map(_knob, choices["knobs"]))
+            choices["knobs"] = tuple(knobs_of(choices["knobs"]))
         return replace(self, **choices)
 
     def __len__(self):
