@@ -18,7 +18,9 @@ from traincost.pages import publish
 from traincost.reading import remote
 
 TIMES_MIME = "application/vnd.traincost.times+json"
-_LAST_CELL = f"from traincost.results import figures\ndisplay({{{TIMES_MIME!r}: list(figures.TAKEN)}}, raw=True)"
+_LAST_CELL = (
+    f"from traincost.results import figures\ndisplay({{{TIMES_MIME!r}: list(figures.TAKEN)}}, raw=True)"
+)
 
 
 class Watch:
