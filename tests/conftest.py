@@ -10,9 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
+from traincost.analysis import fields
 from traincost.pages import publish
 from traincost.reading.collection import Collection, read_collection
+from traincost.results.runs import Runs, read
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data"
@@ -71,17 +74,34 @@ def collection_of(config, runtime_s, sections=()):
     `sections` are (run, section, seconds, count) rows.
     """
     config = pd.DataFrame(config)
+    ids = [f"r{i}" for i in range(len(config))]
     runs = pd.DataFrame(
         {
-            "run_id": [f"r{i}" for i in range(len(config))],
+            "run_id": ids,
+            "path": [f"{run_id}/run.json" for run_id in ids],
+            "format": "traincost",
+            "status": "completed",
+            **dict.fromkeys(("started_at", "task", "report", "process"), ""),
             "runtime_s": np.asarray(runtime_s, dtype=float),
             **{f"config.{name}": config[name] for name in config},
         }
     )
     sections = pd.DataFrame(sections, columns=["run", "section", "seconds", "count"])
     sections = sections.astype({"run": int, "section": "str", "seconds": float, "count": float})
-    empty = pd.DataFrame()
-    return Collection("made", runs, sections, excluded=empty, notes=empty, compute={}, parts=empty)
+    excluded = pd.DataFrame(columns=["run_id", "path", "status", "reason", "runtime_s"])
+    notes = pd.DataFrame(columns=["path", "run_id", "note"])
+    return Collection("made", runs, sections, excluded, notes, compute={})
+
+
+def runs_of(config, runtime_s, sections=(), **choices):
+    """Return the `Runs` of `collection_of` with the choices that `traincost.read` takes."""
+    return Runs(collection_of(config, runtime_s, sections), **choices)
+
+
+def fields_of(config, replicates=("seed",)):
+    """Return the described fields of a config frame, by name."""
+    config = pd.DataFrame(dict(config)).add_prefix("config.")
+    return {field.name: field for field in fields.describe(config, replicates)}
 
 
 def grid(**levels):
@@ -93,6 +113,18 @@ def grid(**levels):
 def golden():
     """The constructed collection of the golden page."""
     return read_collection(DATA / "continuous-v2")
+
+
+@pytest.fixture(scope="session")
+def demo():
+    """The shipped sweep, with the choices of its page."""
+    parameters = yaml.safe_load((ROOT / "params/demo.yaml").read_text(encoding="utf-8"))
+    chosen = {
+        name: parameters[name]
+        for name in ("rows", "columns", "knobs", "cadence_section")
+        if name in parameters
+    }
+    return read(ROOT / "notebooks/runs/demo-sweep", **chosen)
 
 
 @pytest.fixture(scope="session")

@@ -143,7 +143,7 @@ def test_parameter_files_are_accepted():
 
 
 def test_the_shipped_runs_are_small_whole_and_long_enough():
-    from traincost import read_collection
+    from traincost.reading.collection import read_collection
 
     folder = ROOT / "notebooks" / "runs" / "demo-sweep"
     collection = read_collection(folder)

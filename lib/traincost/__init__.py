@@ -16,6 +16,7 @@ _HOMES = {
     "summary": "results.summary",
     "effects": "results.effects",
     "levels": "results.levels",
+    "listing": "results.listing",
     "occurrences": "results.occurrences",
     "shares": "results.shares",
     "knobs": "results.knobs",
@@ -26,6 +27,10 @@ _HOMES = {
     "compare": "results.comparison",
     "page": "pages.publish",
     "publish": "pages.publish",
+    "plan": "results.plan",
+    "estimate": "results.estimates",
+    "trends": "results.trends",
+    "choose": "pages.choosing",
 }
 __all__ = sorted(_HOMES)
 

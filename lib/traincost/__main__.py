@@ -251,7 +251,7 @@ def formats(runs_dir, format, path_pattern):
     \b
     Example: traincost formats runs --path-pattern "lr_{lr}/seed_{seed}"
     """
-    from traincost.reading import inventory
+    from traincost.results import inventory
 
     for line in inventory.lines(runs_dir, format, path_pattern=path_pattern):
         click.echo(_printable(line))
@@ -325,12 +325,13 @@ def check(before, after, max_slowdown, json, junit, markdown, parameters):
     \b
     Example: traincost check runs-before runs-after --max-slowdown 5% --junit check.xml
     """
+    settings = _comparison(parameters)
+
     from traincost.analysis import gate, pairs
     from traincost.reading.collection import read_collection
     from traincost.results import gate as printed
 
     limit = gate.limit(max_slowdown)
-    settings = _comparison(parameters)
     reading = {"format": settings["format"], "path_pattern": settings["path_pattern"]}
     first, second = (read_collection(path, **reading) for path in (before, after))
     paired = pairs.pair(first, second, settings["pair_by"], settings["replicates"], settings["renamed"])

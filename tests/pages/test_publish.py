@@ -492,6 +492,23 @@ def test_a_kernel_that_dies_is_told_and_writes_no_page(tmp_path, monkeypatch, ca
     assert not (tmp_path / "out").exists()
 
 
+def test_a_notebook_of_ones_own_becomes_a_page_where_it_lies(tmp_path, monkeypatch):
+    nb = nbformat.read(ROOT / "notebooks/compare.ipynb", as_version=4)
+    nb.cells.insert(0, nbformat.v4.new_code_cell("import helper\nopen('data.txt').close()"))
+    folder = tmp_path / "analyses"
+    folder.mkdir()
+    nbformat.write(nb, folder / "mine.ipynb")
+    (folder / "helper.py").write_text("")
+    (folder / "data.txt").write_text("")
+    small_collection(tmp_path / "runs")
+    changed_collection(tmp_path / "other")
+    monkeypatch.chdir(tmp_path)
+    page = publish.publish("analyses/mine.ipynb", before="runs", after="other", replicates="seed")
+    assert page == tmp_path / "reports/mine/mine.html"
+    assert "took" in page.read_text(encoding="utf-8")
+    assert str(tmp_path) not in page.read_text(encoding="utf-8")
+
+
 def test_a_page_is_computed_with_one_thread_unless_asked_otherwise(tmp_path, monkeypatch):
     source = "import os; print([os.environ.get(f'{n}_NUM_THREADS') for n in ('OPENBLAS', 'MKL')])"
     cell = nbformat.v4.new_code_cell(source, metadata={"tags": ["parameters"]})

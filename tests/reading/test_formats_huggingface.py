@@ -12,10 +12,10 @@ from conftest import DATA, REFERENCE, ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traincost import read_collection
 from traincost.analysis import sections as sections_
 from traincost.errors import NothingToReport
 from traincost.pages import publish
+from traincost.reading.collection import read_collection
 from traincost.reading.formats import huggingface
 from traincost.results.systems import read_systems
 
@@ -132,7 +132,7 @@ def test_an_evaluation_on_schedule_is_inside_the_training_and_a_later_one_is_add
     found = read_collection(tmp_path)
     assert only(found)["runtime_s"] == 107.0
     assert section(found) == {"train": (89.0, 1), "eval": (18.0, 3)}
-    shares = sections_.shares(found).set_index("section")["share"]
+    shares = sections_.shares(sections_.timing(found)).set_index("section")["share"]
     assert shares[["train", "eval"]].sum() == pytest.approx(1)
 
 

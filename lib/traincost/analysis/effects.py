@@ -152,11 +152,18 @@ def _shown(field, y, spread, between, log_spread, units):
         log_epsilon,
         low,
         high,
-        stats.spearmanr(field.values, y, nan_policy="omit").statistic if field.kind == "numeric" else np.nan,
+        _direction(field.values, y) if field.kind == "numeric" else np.nan,
         field.fixed_by,
         field.entangled_with,
         field.names,
     )
+
+
+def _direction(values, y):
+    """Return Spearman's rho of the known values with the response; NaN where either does not vary."""
+    known = np.isfinite(values)
+    varies = np.ptp(values[known]) > 0 and np.ptp(y[known]) > 0
+    return stats.spearmanr(values[known], y[known]).statistic if varies else np.nan
 
 
 @dataclass(frozen=True, eq=False)

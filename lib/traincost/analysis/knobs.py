@@ -49,6 +49,8 @@ class Knob:
         What to do, in words.
     kept : float
         Occurrences that remain, of a cadence knob.
+    proposed : bool
+        Whether `propose` made it, and no person.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Knob:
     kind: str = "share"
     change: str = ""
     kept: float = 1
+    proposed: bool = False
 
     @classmethod
     def of(cls, entry):
@@ -68,7 +71,7 @@ class Knob:
         """
         if isinstance(entry, cls):
             return entry
-        allowed = tuple(cls.__dataclass_fields__)
+        allowed = ("name", "sections", "kind", "change", "kept")
         if not isinstance(entry, dict):
             raise ValueError(f"a knob must be a mapping with the keys {allowed}, got {entry!r}")
         unknown = sorted(map(str, set(entry) - set(allowed)))
@@ -134,8 +137,7 @@ def bounds(t, knobs=None, cadence_section=None, codes=None):
         ``n_known`` (runs whose counts allow a bound), ``n_runs``; ``tier``; ``proposed``.
         The bound is NaN where no section matches, or no run's count is known.
     """
-    proposed = knobs is None
-    knobs = propose(t) if proposed else knobs_of(knobs)
+    knobs = propose(t) if knobs is None else knobs_of(knobs)
     if cadence_section is not None and cadence_section not in t.paths:
         raise ParameterError(
             f"`cadence_section` must be a section of the runs, got {cadence_section!r}; "
@@ -157,7 +159,7 @@ def bounds(t, knobs=None, cadence_section=None, codes=None):
         anywhere = np.any(list(matched.values()), axis=0)
         row = _row(Knob(JOINT, (), "joint"), anywhere, union, t, codes)
         table = pd.concat([table, pd.DataFrame([row], columns=_COLUMNS)], ignore_index=True)
-    return table.assign(proposed=proposed)
+    return table.assign(proposed=any(knob.proposed for knob in knobs))
 
 
 def _row(knob, matched, fractions, t, codes):
@@ -290,9 +292,9 @@ def propose(t):
     candidates = [i for i in range(len(t.paths)) if _is_candidate(t, share, i)]
     candidates = sorted(candidates, key=lambda i: -share[i])[:MAX_PROPOSED]
     return [
-        Knob(t.paths[i], (t.paths[i],), "cadence", "run it once instead of each time")
+        Knob(t.paths[i], (t.paths[i],), "cadence", "run it once instead of each time", proposed=True)
         if counts[i] > 1 and not _TRAINING.search(t.paths[t.parent[i]] if t.parent[i] >= 0 else "")
-        else Knob(t.paths[i], (t.paths[i],), "share", "do without it, or with less of it")
+        else Knob(t.paths[i], (t.paths[i],), "share", "do without it, or with less of it", proposed=True)
         for i in candidates
     ]
 

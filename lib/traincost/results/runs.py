@@ -5,6 +5,7 @@ when it is first asked for, and once.
 """
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import pandas as pd
@@ -263,7 +264,10 @@ class Runs:
         ParameterError
             A setting, level or status is not one of the runs'.
         """
+        if not isinstance(levels or {}, Mapping):
+            raise ParameterError(f"`where` must be a mapping of settings to levels, got {levels!r}")
         settings = {name: _levels(kept) for name, kept in {**(levels or {}), **named}.items()}
+        statuses = None if statuses is None else listed("statuses", statuses)
         some = subsets.subset(self.collection, settings, statuses, shortest_s, longest_s)
         said = [f"{name}={_in_words(kept)}" for name, kept in settings.items() if kept]
         said += [", ".join(map(str, statuses))] if statuses else []
