@@ -142,7 +142,7 @@ def published(tmp_path_factory):
             ROOT / "notebooks/runs/demo-sweep-control", ROOT / "notebooks/runs/demo-sweep-once", to
         ),
         "benchmark": lambda to: importlib.import_module("benchmark_page").build(
-            ROOT / "reports/benchmark/results.json", to, **parameters(ROOT / "params/benchmark.yaml")
+            ROOT / "reports/benchmark/results.json", to
         ),
         "demo-card": lambda to: publish.estimate(ROOT / "notebooks/runs/demo-sweep", to),
         "milestones": lambda to: publish.estimate(

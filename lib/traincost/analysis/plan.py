@@ -331,11 +331,7 @@ def checked(proposal):
         value = filled[name]
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
             raise ParameterError(f"`{name}` must be a whole number above zero, got {value!r}")
-    for knob in filled["knobs"]:
-        try:
-            _knobs.Knob.of(knob)
-        except (TypeError, ValueError) as problem:
-            raise ParameterError(f"`knobs`: {problem}") from None
+    _knobs.knobs_of(filled["knobs"])
     price = filled["price_per_hour"]
     if price is not None and (isinstance(price, bool) or not isinstance(price, int | float) or not price > 0):
         raise ParameterError(f"`price_per_hour` must be a number above zero, got {price!r}")
