@@ -245,17 +245,17 @@ def _check(options):
 
 def _plan(options):
     """Say what a proposed sweep would take, from the runs under RUNS_DIR."""
-    from traincost.analysis import plan
+    from traincost.analysis.plan import checked
     from traincost.pages.publish import read_parameters
-    from traincost.reading.collection import read_collection
-    from traincost.results.plan import as_json, lines
+    from traincost.results.plan import as_json, plan
+    from traincost.results.runs import read
 
-    proposal = plan.checked(read_parameters(options.proposal) if options.proposal else {})
-    runs = read_collection(options.source)
-    found = plan.plan(runs, proposal)
+    proposal = checked(read_parameters(options.proposal) if options.proposal else {})
+    runs = read(options.source, replicates=proposal.pop("replicates"))
+    found = plan(runs, **proposal)
     if options.json:
-        _write(options.json, as_json(found, proposal))
-    print("\n".join(map(_printable, lines(found, proposal, runs))))
+        _write(options.json, as_json(found))
+    print("\n".join(map(_printable, found.lines)))
     return 0
 
 
