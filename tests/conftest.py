@@ -10,9 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
+from traincost.analysis import fields
 from traincost.pages import publish
 from traincost.reading.collection import Collection, read_collection
+from traincost.results.runs import Runs, read
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data"
@@ -71,17 +74,34 @@ def collection_of(config, runtime_s, sections=()):
     `sections` are (run, section, seconds, count) rows.
     """
     config = pd.DataFrame(config)
+    ids = [f"r{i}" for i in range(len(config))]
     runs = pd.DataFrame(
         {
-            "run_id": [f"r{i}" for i in range(len(config))],
+            "run_id": ids,
+            "path": [f"{run_id}/run.json" for run_id in ids],
+            "format": "traincost",
+            "status": "completed",
+            **dict.fromkeys(("started_at", "task", "report", "process"), ""),
             "runtime_s": np.asarray(runtime_s, dtype=float),
             **{f"config.{name}": config[name] for name in config},
         }
     )
     sections = pd.DataFrame(sections, columns=["run", "section", "seconds", "count"])
     sections = sections.astype({"run": int, "section": "str", "seconds": float, "count": float})
-    empty = pd.DataFrame()
-    return Collection("made", runs, sections, excluded=empty, notes=empty, compute={}, parts=empty)
+    excluded = pd.DataFrame(columns=["run_id", "path", "status", "reason", "runtime_s"])
+    notes = pd.DataFrame(columns=["path", "run_id", "note"])
+    return Collection("made", runs, sections, excluded, notes, compute={})
+
+
+def runs_of(config, runtime_s, sections=(), **choices):
+    """Return the `Runs` of `collection_of` with the choices that `traincost.read` takes."""
+    return Runs(collection_of(config, runtime_s, sections), **choices)
+
+
+def fields_of(config, replicates=("seed",)):
+    """Return the described fields of a config frame, by name."""
+    config = pd.DataFrame(dict(config)).add_prefix("config.")
+    return {field.name: field for field in fields.describe(config, replicates)}
 
 
 def grid(**levels):
@@ -96,25 +116,37 @@ def golden():
 
 
 @pytest.fixture(scope="session")
+def demo():
+    """The shipped sweep, with the choices of its page."""
+    parameters = yaml.safe_load((ROOT / "params/demo.yaml").read_text(encoding="utf-8"))
+    chosen = {
+        name: parameters[name]
+        for name in ("rows", "columns", "knobs", "cadence_section")
+        if name in parameters
+    }
+    return read(ROOT / "notebooks/runs/demo-sweep", **chosen)
+
+
+@pytest.fixture(scope="session")
 def published(tmp_path_factory):
     """Return a function of a page's name to the page, built once in a folder of its own."""
     parameters = publish.read_parameters
     builds = {
         "golden": lambda to: publish.page(
-            DATA / "continuous-v2", to, parameters(DATA / "continuous-v2.params.yaml")
+            DATA / "continuous-v2", to, **parameters(DATA / "continuous-v2.params.yaml")
         ),
         "demo": lambda to: publish.page(
-            ROOT / "notebooks/runs/demo-sweep", to, parameters(ROOT / "params/demo.yaml")
+            ROOT / "notebooks/runs/demo-sweep", to, **parameters(ROOT / "params/demo.yaml")
         ),
         "compare": lambda to: publish.compare(
             ROOT / "notebooks/runs/demo-sweep-control", ROOT / "notebooks/runs/demo-sweep-once", to
         ),
         "benchmark": lambda to: importlib.import_module("benchmark_page").build(
-            ROOT / "reports/benchmark/results.json", to, parameters(ROOT / "params/benchmark.yaml")
+            ROOT / "reports/benchmark/results.json", to, **parameters(ROOT / "params/benchmark.yaml")
         ),
         "demo-card": lambda to: publish.estimate(ROOT / "notebooks/runs/demo-sweep", to),
         "milestones": lambda to: publish.estimate(
-            ROOT / "params/milestones.yaml", to, parameters(ROOT / "params/milestones-card.yaml")
+            ROOT / "params/milestones.yaml", to, **parameters(ROOT / "params/milestones-card.yaml")
         ),
     }
     return functools.cache(lambda name: builds[name](tmp_path_factory.mktemp(name)))

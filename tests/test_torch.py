@@ -103,7 +103,7 @@ def test_lightning_test_pass(torch, tmp_path):
 
 def test_the_sweep_notebook_trains_records_and_resumes(torch, tmp_path):
     from demo import sweep
-    from traincost import read_collection
+    from traincost.reading.collection import read_collection
 
     small = {**sweep.SHARED, "epochs": 1, "steps_per_epoch": 4, "n_validation": 128, "n_test": 128}
     small |= {"val_check_interval": 0.5, "eval_generation_num_samples": 64, "samples_per_question": 1}

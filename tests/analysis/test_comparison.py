@@ -1,18 +1,21 @@
 """The change adds up, has no direction of its own, and is told from chance as it should be."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT, collection_of, grid
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
-from traincost import read_collection
 from traincost.analysis import comparison, pairs
 from traincost.analysis.comparison import APART, FASTER, MIX, SAME, SLOWER
 from traincost.analysis.verdicts import TOO_FEW
 from traincost.columns import SECONDS
-from traincost.results import findings
+from traincost.reading.collection import read_collection
+from traincost.results.comparison import compare
+from traincost.results.decomposition import caption_parts
+from traincost.results.runs import Runs
 
 CONFIG = grid(task=list("abc"), loss=list("xy"), seed=[0, 1])
 
@@ -47,26 +50,17 @@ def compared(before, after, **options):
 def scaled(collection, factor):
     runs = collection.runs.assign(runtime_s=collection.runs["runtime_s"] * factor)
     sections = collection.sections.assign(seconds=collection.sections["seconds"] * factor)
-    return type(collection)(
-        "scaled", runs, sections, collection.excluded, collection.notes, collection.parts, {}
-    )
+    return dataclasses.replace(collection, runs=runs, sections=sections)
 
 
-def test_what_a_score_may_have_changed_is_said_of_those_that_vary():
+def test_the_interval_is_said_of_scores_that_vary():
     made, rng = drawn(np.random.default_rng(0)), np.random.default_rng(1)
     n = len(made.runs)
-    sides = [
-        type(made)(
-            "scored",
-            made.runs.assign(**{"score.f1": rng.normal(0.5, 0.01, n), "score.floor": 0.0}),
-            *(made.sections, made.excluded, made.notes, {}, made.parts),
-        )
-        for _ in range(2)
-    ]
-    *_, columns = compared(*sides)
-    text = findings.scores_changed(columns)[0].plain()
+    scored = [made.runs.assign(**{"score.f1": rng.normal(0.5, 0.01, n), "score.floor": 0.0}) for _ in "ab"]
+    rest = compare(*(Runs(dataclasses.replace(made, runs=runs)) for runs in scored)).rest
+    text = str(rest)
     assert text.startswith("No score changed that can be told from chance; the intervals allow for a change")
-    row = columns.set_index("column").loc["score.f1"]
+    row = rest.frame.set_index("column").loc["score.f1"]
     low, high = (float(x.replace("−", "-")) for x in text.rstrip(".").rpartition(" by ")[2].split(" to "))
     assert (low, high) == pytest.approx((row["low"], row["high"]), abs=5e-4)
     assert "floor" not in text  # it was the same in every run
@@ -82,7 +76,7 @@ def test_a_collection_against_itself_did_not_change():
     assert decomposition.change_s == 0
 
 
-def test_a_copy_scaled_by_a_quarter_is_slower_by_that_and_nothing_else():
+def test_a_copy_scaled_by_a_quarter_is_slower_by_that():
     made = drawn(np.random.default_rng(1))
     changes, decomposition, _ = compared(made, scaled(made, 1.25))
     assert changes["change"].to_numpy() == pytest.approx(0.25, abs=1e-12)
@@ -95,7 +89,7 @@ def test_a_copy_scaled_by_a_quarter_is_slower_by_that_and_nothing_else():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_parts_sum_to_the_change_and_a_swap_flips_every_sign(seed):
+def test_parts_sum_to_the_change_and_swap_signs(seed):
     rng = np.random.default_rng(seed)
     before = drawn(rng)
     # Other configurations, and others repeated, so that the mix changes as well.
@@ -145,13 +139,13 @@ def test_parts_too_small_to_be_seen_are_drawn_as_one():
     assert "p4" in comparison.drawn_parts(opposed)["part"].tolist()
 
 
-def test_the_caption_names_a_part_and_counts_those_drawn_as_one():
+def test_the_caption_counts_the_parts_drawn_as_one():
     drawn = comparison.drawn_parts(parts_of(-0.5, 0.4, 0.3, *[0.003] * 300))
     assert drawn["total_s"].iloc[-1] > 0.5
-    caption = findings.caption_parts(drawn, SECONDS).plain()
+    caption = caption_parts(drawn, SECONDS).plain()
     assert "is in p0: −0.50 s." in caption
     assert caption.endswith("The 300 with the smallest changes are drawn as one.")
-    assert "drawn as one" not in findings.caption_parts(drawn_parts_of(-0.5, 0.4), SECONDS).plain()
+    assert "drawn as one" not in caption_parts(drawn_parts_of(-0.5, 0.4), SECONDS).plain()
 
 
 def drawn_parts_of(*total_s):
@@ -164,7 +158,7 @@ def test_no_more_parts_are_drawn_than_fit():
     assert found["part"].iloc[-1] == "80 other parts"
 
 
-def test_only_other_configurations_change_the_mean_through_the_mix():
+def test_other_configurations_change_the_mean_through_the_mix():
     config = pd.DataFrame({"task": ["a", "b", "b"], "seed": [0, 0, 1]})
     before = collection_of(config, [100.0, 40.0, 40.0])
     after = collection_of(config.iloc[:2], [100.0, 40.0])
@@ -186,7 +180,7 @@ def test_unknown_counts_leave_a_part_undivided():
     assert np.isnan(row["count_s"])
 
 
-def test_without_repetitions_the_interval_is_that_of_the_paired_t_test():
+def test_without_repetitions_the_test_is_the_paired_t_test():
     rng = np.random.default_rng(3)
     config = grid(task=list("abcdef"), loss=list("xy"))
     before, after = (np.exp(rng.normal(3, 0.3, 12)) for _ in range(2))
@@ -207,7 +201,7 @@ def test_a_single_configuration_is_judged_by_its_repetitions():
     assert row["verdict"] == SLOWER
 
 
-def test_repetitions_count_unless_the_changes_vary_more_than_they_do():
+def test_repetitions_count_unless_the_changes_vary_more():
     config = grid(task=list("abcdef"), seed=[0, 1, 2])
     made = collection_of(config, np.ones(18))
     paired = pairs.pair(made, made)
@@ -218,7 +212,7 @@ def test_repetitions_count_unless_the_changes_vary_more_than_they_do():
     assert df == [5 + 12, 5]
 
 
-def test_a_seed_that_makes_both_sides_slow_is_no_scatter_of_the_change():
+def test_a_seed_slow_on_both_sides_adds_no_scatter():
     config = grid(task=list("abc"), seed=[0, 1, 2])
     rng = np.random.default_rng(6)
     before = np.exp(rng.normal(3, 1.0, 9))
@@ -237,15 +231,17 @@ def test_levels_that_changed_are_told_from_those_that_did_not():
     assert verdict.to_dict() == {"a": FASTER, "b": APART, "c": APART}
 
 
-def test_factors_that_part_the_configurations_alike_are_tested_once():
+def test_factors_of_one_partition_are_tested_once():
     config = grid(task=list("abc"), loss=list("xy"))
     made = collection_of(config.assign(beta=config["loss"].map({"x": 0, "y": 1})), np.arange(1.0, 7.0))
     assert list(dict.fromkeys(compared(made, made)[0]["factor"])) == ["", "task", "loss"]
 
 
-def test_holm_is_that_of_statsmodels():
-    p = np.array([0.04, 0.001, 0.03, 0.2, 0.012])
-    assert comparison.holm(p) == pytest.approx(multipletests(p, method="holm")[1])
+def test_holm_steps_down_and_leaves_out_missing_tests():
+    p = np.array([0.04, 0.001, np.nan, 0.03, 0.2, 0.012])
+    by_hand = [0.09, 0.005, np.nan, 0.09, 0.2, 0.048]  # 2 × 0.04 is less than 3 × 0.03
+    assert comparison.holm(p) == pytest.approx(by_hand, nan_ok=True)
+    assert np.isnan(comparison.holm(np.array([np.nan]))).all()
 
 
 def test_one_pair_is_too_few():

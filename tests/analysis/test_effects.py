@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
-from conftest import collection_of, grid
+from conftest import fields_of, grid
 from scipy import stats
 from statsmodels.stats.anova import anova_lm
+from statsmodels.stats.oneway import confint_noncentrality
 
 from traincost.analysis import effects
 from traincost.analysis.verdicts import NO_VARIATION
@@ -26,8 +27,14 @@ def unbalanced(seed=0, drop=7):
 
 
 def table(config, runtime, **options):
+    """Return the effects by factor; few permutations, as most tests here are of sizes."""
     options = {"n_permutations": 99, **options}
-    return effects.main_effects(collection_of(config, runtime), **options).set_index("factor")
+    return effects.main_effects(runtime, fields_of(config).values(), **options).set_index("factor")
+
+
+def interactions(config, runtime):
+    """Return the interaction tests by scale."""
+    return effects.interactions(runtime, fields_of(config).values()).set_index("scale")
 
 
 def test_one_way_sizes_equal_statsmodels():
@@ -59,7 +66,7 @@ def test_partial_sizes_equal_type_ii_of_statsmodels():
         assert found.loc[name, "partial_p"] == pytest.approx(anova.loc[f"C({name})", "PR(>F)"], rel=1e-9)
 
 
-def test_a_disconnected_grid_has_the_degrees_of_freedom_of_its_rank():
+def test_a_disconnected_grid_has_its_rank_in_degrees_of_freedom():
     # Levels x, y of `a` occur with p, q only, and z, w with r, s only: two islands.
     config = pd.concat(
         [grid(a=list("xy"), b=list("pq")), grid(a=list("zw"), b=list("rs"))] * 2, ignore_index=True
@@ -84,7 +91,7 @@ def test_a_jointly_determined_factor_has_no_degrees_of_freedom():
     assert (found["partial_df"] > 0).all()
 
 
-def test_sizes_do_not_depend_on_shift_and_scale_of_the_response():
+def test_sizes_ignore_shift_and_scale_of_the_response():
     config, runtime = unbalanced()
     first, second = table(config, runtime), table(config, 3.6 * runtime + 50)
     pd.testing.assert_series_equal(first["eta_squared"], second["eta_squared"])
@@ -105,9 +112,22 @@ def test_chance_level_is_the_mean_over_random_dealings():
     assert expected == pytest.approx(np.mean(etas), rel=0.03)
 
 
-def test_chance_level_without_replicates():
+def test_chance_without_replicates_is_df_over_total_df():
     config, runtime = unbalanced()
     assert table(config, runtime).loc["a", "chance"] == pytest.approx(2 / (len(config) - 1))
+
+
+def test_statsmodels_interval_saturates_where_ours_does_not():
+    eta, df, residual_df, n = 0.6, 3, 9_996, 10_000
+    statistic = eta / df / ((1 - eta) / residual_df)
+    theirs = confint_noncentrality(statistic, (df, residual_df))
+    assert theirs / (theirs + n) == pytest.approx([0.5, 0.5])
+    assert effects.eta_interval(eta, df, residual_df) == pytest.approx((0.58955, 0.60988), abs=1e-5)
+
+
+def test_the_interval_agrees_with_statsmodels_where_that_is_whole():
+    theirs = confint_noncentrality(0.3 / 3 / (0.7 / 96), (3, 96))
+    assert effects.eta_interval(0.3, 3, 96) == pytest.approx(tuple(theirs / (theirs + 100)), rel=1e-4)
 
 
 def test_the_interval_covers_the_population_value():
@@ -134,7 +154,7 @@ def test_a_replicate_is_shown_and_not_tested():
     assert found.loc["task", "n_configurations"] == 6
 
 
-def test_a_numeric_factor_is_a_cubic_in_rank_with_its_direction():
+def test_a_numeric_factor_is_a_cubic_in_rank():
     rng = np.random.default_rng(0)
     lr = rng.random(30)
     runtime = np.exp(2 * lr + rng.normal(0, 0.1, 30))
@@ -154,17 +174,15 @@ def test_missing_values_are_a_level():
     assert found.loc["momentum", "n_levels"] == 3
 
 
-def test_equal_runtimes():
-    found = table(grid(a=list("xy"), b=list("pq")), [3.3] * 4)
+def test_equal_runtimes_leave_nothing_to_explain():
+    found = table(grid(a=list("xy"), lr=[0.1, 0.2]), [3.3] * 4)
     assert set(found["verdict"]) == {NO_VARIATION}
-    assert found["eta_squared"].isna().all()
+    assert found[["eta_squared", "direction"]].isna().all(axis=None)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_very_few_runs(n):
-    found = effects.main_effects(
-        collection_of({"a": list("xyz")[:n], "b": [1, 2, 3][:n]}, [1.0, 2.0, 4.0][:n])
-    )
+def test_very_few_runs_show_no_dependence(n):
+    found = table({"a": list("xyz")[:n], "b": [1, 2, 3][:n]}, [1.0, 2.0, 4.0][:n])
     assert not found["verdict"].isin(["runtime depends on it"]).any()
 
 
@@ -174,9 +192,7 @@ def test_interaction_that_logs_remove_is_said_to_multiply():
     logs = config["a"].map({"w": 0, "x": 1, "y": 2, "z": 3}) + config["b"].map(
         {"p": 0, "q": 1, "r": 2, "s": 3}
     )
-    found = effects.interactions(collection_of(config, np.exp(logs + rng.normal(0, 0.1, 16)))).set_index(
-        "scale"
-    )
+    found = interactions(config, np.exp(logs + rng.normal(0, 0.1, 16)))
     assert found.loc["hours", "p"] < 0.05
     assert found.loc["log", "p"] > 0.05
     assert set(found["test"]) == {"Tukey's one-df"}
@@ -187,7 +203,7 @@ def test_lack_of_fit_is_used_where_there_are_replicates():
     rng = np.random.default_rng(0)
     crossed = (config["a"] == "x") & (config["b"] == "p")
     runtime = np.exp(1.0 * crossed + rng.normal(0, 0.05, 18))
-    found = effects.interactions(collection_of(config, runtime)).set_index("scale")
+    found = interactions(config, runtime)
     data = config.assign(y=np.log(runtime))
     whole, additive = smf.ols("y ~ C(a) * C(b)", data).fit(), smf.ols("y ~ C(a) + C(b)", data).fit()
     statistic, p, df = whole.compare_f_test(additive)
@@ -208,15 +224,15 @@ def test_lack_of_fit_is_used_where_there_are_replicates():
 def test_factors_that_cannot_be_tested_are_refused(factors, message):
     config = pd.DataFrame({"a": list("xxyy"), "fixed": [0.1] * 4, "name": list("abcd")})
     with pytest.raises(ValueError, match=message):
-        effects.main_effects(collection_of(config, [1, 2, 3, 4]), factors=factors)
+        table(config, [1, 2, 3, 4], factors=factors)
 
 
 def test_names_from_runs_are_never_evaluated():
     config = {"C": list("xxyy"), "__import__('os').system('x')": list("pqpq"), "f0 + f1": [1, 2, 1, 2]}
-    found = effects.main_effects(collection_of(config, [1, 2, 3, 4]))
+    found = table(config, [1, 2, 3, 4])
     # The numeric one stands for the two that partition the runs identically.
-    assert set(found["factor"]) == {"C", "f0 + f1"}
-    assert found.set_index("factor").loc["f0 + f1", "names"] == ("f0 + f1", "__import__('os').system('x')")
+    assert set(found.index) == {"C", "f0 + f1"}
+    assert found.loc["f0 + f1", "names"] == ("f0 + f1", "__import__('os').system('x')")
 
 
 def test_a_step_by_a_numeric_factor_is_no_interaction():
@@ -225,7 +241,7 @@ def test_a_step_by_a_numeric_factor_is_no_interaction():
     claimed = 0
     for _ in range(40):
         logs = 1.0 * (config["size"] > 6) + 0.5 * (config["task"] == "a") + rng.normal(0, 0.1, 60)
-        found = effects.interactions(collection_of(config, np.exp(logs))).set_index("scale")
+        found = interactions(config, np.exp(logs))
         claimed += found.loc["log", "p"] <= 0.05
     assert claimed <= 6  # 5 % of 40 are 2
 
@@ -233,10 +249,10 @@ def test_a_step_by_a_numeric_factor_is_no_interaction():
 def test_interactions_are_not_asked_where_levels_hardly_repeat():
     rng = np.random.default_rng(0)
     config = pd.DataFrame({"lr": rng.random(20), "task": list("ab") * 10})
-    assert not len(effects.interactions(collection_of(config, np.exp(rng.normal(0, 1, 20)))))
+    assert not len(interactions(config, np.exp(rng.normal(0, 1, 20))))
 
 
-def test_missing_values_of_a_numeric_factor_are_apart_from_its_trend():
+def test_missing_numeric_values_are_apart_from_the_trend():
     rng = np.random.default_rng(0)
     lr = np.where(np.arange(40) % 4 == 0, np.nan, rng.random(40))
     runtime = np.exp(np.where(np.isnan(lr), 3.0, np.nan_to_num(lr)) + rng.normal(0, 0.05, 40))

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import collection_of
+from conftest import collection_of, runs_of
 
-from traincost.analysis import knobs as speedups
+from traincost.analysis import knobs as analysis
+from traincost.analysis import sections
 from traincost.analysis.knobs import JOINT, Knob
-from traincost.columns import SECONDS
-from traincost.results import findings
+from traincost.results.knobs import knobs as knobs_of
 
 ROWS = [
     (0, "epoch/eval", 40.0, 10),
@@ -22,8 +22,12 @@ ROWS = [
 
 
 def bounds(*knobs, rows=ROWS, runtime_s=(100.0, 200.0), **options):
-    made = collection_of({"task": ["a", "b"]}, runtime_s, rows)
-    return speedups.bounds(made, [dict(knob) for knob in knobs], **options).set_index("knob")
+    t = timing(rows, runtime_s)
+    return analysis.bounds(t, [dict(knob) for knob in knobs], **options).set_index("knob")
+
+
+def timing(rows, runtime_s):
+    return sections.timing(collection_of({"run": range(len(runtime_s))}, runtime_s, rows))
 
 
 def test_a_share_knob_saves_at_most_its_sections_share():
@@ -72,7 +76,7 @@ def test_nested_knobs_are_never_added():
     assert found.loc[JOINT, "bound"] == found.loc["eval", "bound"]
 
 
-def test_the_joint_bound_of_a_cadence_and_a_share_inside_it():
+def test_a_share_inside_a_cadence_is_counted_once():
     found = bounds(
         {"name": "k", "sections": ["epoch/eval"], "kind": "cadence", "kept": 2},
         {"name": "gen", "sections": ["epoch/eval/gen"]},
@@ -87,7 +91,7 @@ def test_disjoint_knobs_do_add_up_in_the_joint_bound():
     assert found.loc[JOINT, "bound"] == pytest.approx(found.loc["a", "bound"] + found.loc["b", "bound"])
 
 
-def test_a_pattern_crosses_slashes_and_everything_else_is_literal():
+def test_a_pattern_crosses_slashes_and_is_otherwise_literal():
     rows = [(0, "a.b/[x]", 10.0, 1), (0, "aXb/[x]", 20.0, 1)]
     row = bounds({"name": "k", "sections": ["a.*[x]"]}, rows=rows).loc["k"]
     assert row["sections"] == "a.b/[x]"
@@ -110,7 +114,7 @@ def test_overlapping_children_never_save_more_than_their_parent():
     [(0.1, "high-leverage"), (0.0999, "secondary"), (0.0005, "secondary"), (0.00049, "not worth touching")],
 )
 def test_tiers(bound, tier):
-    assert speedups.tier(bound) == tier
+    assert analysis.tier(bound) == tier
 
 
 def test_the_range_over_levels_and_resamples():
@@ -120,16 +124,15 @@ def test_the_range_over_levels_and_resamples():
 
 
 def test_proposed_knobs_leave_training_alone():
-    made = collection_of({"task": ["a", "b"]}, [100.0, 200.0], ROWS)
-    proposed = {knob.name: knob for knob in speedups.propose(made)}
+    t = timing(ROWS, [100.0, 200.0])
+    proposed = {knob.name: knob for knob in analysis.propose(t)}
     assert set(proposed) == {"epoch/eval", "epoch/eval/gen", "ckpt"}
     assert proposed["epoch/eval"].kind == "cadence"
-    assert speedups.bounds(made)["proposed"].all()
+    assert analysis.bounds(t)["proposed"].all()
 
 
 def test_no_sections_give_no_knobs():
-    made = collection_of({"task": ["a"]}, [100.0])
-    assert not len(speedups.bounds(made))
+    assert not len(analysis.bounds(timing([], [100.0])))
 
 
 @pytest.mark.parametrize(
@@ -165,23 +168,29 @@ def test_counts_known_in_part_give_figures_of_these_runs():
     rows = [(0, "eval", 40.0, np.nan), (1, "eval", 100.0, 4)]
     row = bounds({"name": "k", "sections": ["eval"], "kind": "cadence"}, rows=rows).loc["k"]
     assert row["governed_share"] == pytest.approx(0.5)
-    sentence = findings.speedups(row.to_frame().T.rename_axis("knob").reset_index(), SECONDS)[0].plain()
-    assert "Known in 1 of 2 runs only." in sentence
-    assert "over these runs together" in sentence
+    text = said({"name": "k", "sections": ["eval"], "kind": "cadence"}, rows=rows)
+    assert "Known in 1 of 2 runs only." in text
+    assert "over these runs together" in text
 
 
-def test_the_joint_sentence_says_overlap_only_where_there_is_one():
-    apart = bounds({"name": "a", "sections": ["epoch/train"]}, {"name": "b", "sections": ["ckpt"]})
-    nested = bounds({"name": "a", "sections": ["epoch/eval"]}, {"name": "b", "sections": ["*/gen"]})
-    nothing = bounds({"name": "a", "sections": ["x"]}, {"name": "b", "sections": ["y"]})
-    said = [findings.joint_bound(table.reset_index()) for table in (apart, nested, nothing)]
-    assert said[0][0].plain().startswith("All together they save at most")
-    assert said[1][0].plain().startswith("The knobs overlap, so their bounds do not add up")
-    assert said[2] == []
+def said(*entries, rows=ROWS):
+    """Return what the answer about these knobs says."""
+    knobs = tuple(map(Knob.of, entries))
+    return str(knobs_of(runs_of({"task": ["a", "b"]}, [100.0, 200.0], rows, knobs=knobs)))
 
 
-def test_resamples_do_not_depend_on_how_many_are_drawn_at_once(golden, monkeypatch):
-    monkeypatch.setattr(speedups, "N_RESAMPLES", 200)
-    whole = speedups.bounds(golden)
-    monkeypatch.setattr(speedups, "MAX_RESAMPLED", 7 * len(golden.runs))
-    pd.testing.assert_frame_equal(speedups.bounds(golden), whole, check_exact=True)
+def test_overlap_is_said_only_where_knobs_overlap():
+    together, overlap = "All together they save at most", "The knobs overlap, so their bounds do not add up"
+    apart = said({"name": "a", "sections": ["epoch/train"]}, {"name": "b", "sections": ["ckpt"]})
+    nested = said({"name": "a", "sections": ["epoch/eval"]}, {"name": "b", "sections": ["*/gen"]})
+    nothing = said({"name": "a", "sections": ["x"]}, {"name": "b", "sections": ["y"]})
+    assert [together in text for text in (apart, nested, nothing)] == [True, False, False]
+    assert [overlap in text for text in (apart, nested, nothing)] == [False, True, False]
+
+
+def test_the_resampling_range_ignores_the_size_of_chunks(golden, monkeypatch):
+    t = sections.timing(golden)
+    monkeypatch.setattr(analysis, "N_RESAMPLES", 200)
+    whole = analysis.bounds(t)
+    monkeypatch.setattr(analysis, "MAX_DRAWN", 7 * len(golden.runs))
+    pd.testing.assert_frame_equal(analysis.bounds(t), whole, check_exact=True)

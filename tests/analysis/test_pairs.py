@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from conftest import REFERENCE, collection_of, grid, record, write_run
 
-from traincost import read_collection
 from traincost.analysis import comparison, pairs
 from traincost.errors import NothingToReport, ParameterError
+from traincost.reading.collection import read_collection
 
 CONFIG = grid(task=list("ab"), lr=[0.1, 0.2], seed=[0, 1])
 
@@ -33,7 +33,7 @@ def test_runs_are_paired_by_configuration_and_seed():
     assert not len(paired.changed)
 
 
-def test_a_shared_setting_that_differs_is_named_and_not_paired_by():
+def test_a_shared_setting_that_differs_is_named():
     paired = pairs.pair(made(CONFIG, batch=8, same=1), made(CONFIG, batch=16, same=1))
     assert paired.changed.to_dict("records") == [{"setting": "batch", "before": "8", "after": "16"}]
     assert len(paired.pairs) == 8
@@ -47,7 +47,7 @@ def test_a_setting_of_one_side_only_is_named():
     assert varied.averaged == ("clip",)
 
 
-def test_without_a_seed_in_common_all_runs_of_a_configuration_are_one_pair():
+def test_without_common_seeds_a_configuration_is_one_pair():
     paired = pairs.pair(made(CONFIG), made(CONFIG.assign(seed=CONFIG["seed"] + 5)))
     assert pairs_of(paired)[0] == ([0, 1], [0, 1])
     assert len(paired.pairs) == 4
@@ -60,7 +60,7 @@ def test_seeds_of_one_side_only_are_listed():
     assert list(paired.unpaired["run_id"]) == ["r1", "r3", "r5", "r7"]
 
 
-def test_a_level_of_one_side_only_is_listed_and_a_likely_name_suggested():
+def test_a_likely_new_name_of_a_level_is_suggested():
     after = CONFIG.assign(task=CONFIG["task"].replace("b", "b_v2"))
     paired = pairs.pair(made(CONFIG.replace("b", "b_v1")), made(after))
     assert len(paired.pairs) == 4
@@ -78,14 +78,14 @@ def test_a_renamed_level_is_paired_once_that_is_said():
     )
 
 
-def test_a_field_that_only_names_the_configuration_does_not_part_the_sides():
+def test_a_name_of_the_configuration_does_not_part_sides():
     name = CONFIG["task"] + CONFIG["lr"].astype(str)
     paired = pairs.pair(made(CONFIG, path="v1/" + name), made(CONFIG, path="v2/" + name))
     assert paired.factors == ("task", "lr")
     assert len(paired.pairs) == 8
 
 
-def test_a_field_that_others_fix_is_named_as_changed_and_not_paired_by():
+def test_a_field_that_others_fix_is_not_paired_by():
     data = CONFIG["task"].map({"a": "small", "b": "large"})
     paired = pairs.pair(made(CONFIG, data="v1/" + data), made(CONFIG, data="v2/" + data))
     assert paired.factors == ("task", "lr")
@@ -94,7 +94,7 @@ def test_a_field_that_others_fix_is_named_as_changed_and_not_paired_by():
     assert row == {"setting": "data", "before": "v1/large, v1/small", "after": "v2/large, v2/small"}
 
 
-def test_names_are_all_there_is_to_pair_by_where_nothing_else_varies():
+def test_names_pair_runs_where_nothing_else_varies():
     config = pd.DataFrame({"task": list("abc")})
     assert len(pairs.pair(made(config), made(config)).pairs) == 3
     single = pd.DataFrame({"lr": [0.1, 0.1]})

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 from conftest import REFERENCE, record, write_run
 
-from traincost import read_collection
 from traincost.analysis import costs, effects, fields
 from traincost.pages import publish
-from traincost.results import findings, tables
+from traincost.reading.collection import read_collection
+from traincost.results.costs import costs as costs_of
+from traincost.results.runs import Runs
 
 TREES = REFERENCE / "pyhighlights"
 
@@ -65,7 +66,7 @@ def test_settings_are_resolved_and_never_an_address(tmp_path):
     assert not {"config.save_path", "config.seeds"} & set(found.runs)
 
 
-def test_latest_orders_by_time_and_number_and_keeps_configurations_apart(tmp_path):
+def test_the_latest_report_of_each_configuration_is_kept(tmp_path):
     stamp = "2026-01-02T03-04-05"
     for n in (9, 10):
         write_results(tmp_path / f"toy/{stamp}-{n}", results(seeds=(0,)), started=f"{stamp}-{n}")
@@ -78,11 +79,10 @@ def test_latest_orders_by_time_and_number_and_keeps_configurations_apart(tmp_pat
     assert len(set(costs.cost_table(found, latest=False)["report"])) == 3
     assert costs.n_superseded(found) == 1
     assert costs.n_superseded(found, by=["batch_size"]) == 0
-    said = findings.costs(latest, costs.process_order(found.runs), costs.n_superseded(found))
-    assert any("1 run of earlier ones is not in it" in sentence.plain() for sentence in said)
+    assert "1 run of earlier ones is not in it" in str(costs_of(Runs(found)))
 
 
-def test_latest_never_merges_settings_that_differ_or_are_unknown(tmp_path):
+def test_latest_never_merges_differing_or_unknown_settings(tmp_path):
     for i in (1, 2):
         folder = tmp_path / f"differ/2026-01-0{i}T00-00-00"
         write_results(folder, results(seeds=(0,)), {"data": {"seed": i}}, f"2026-01-0{i}T00-00-00")
@@ -97,14 +97,14 @@ def test_seeds_of_one_process_are_not_exchangeable(tmp_path):
     found = read_collection(tmp_path)
     order = costs.process_order(found.runs)
     assert order == {"n_processes": 1, "n_first_slowest": 1, "n_memory_rises": 1}
-    row = tables.cost(costs.cost_table(found)).frame.iloc[0]
+    row = costs_of(Runs(found)).tables["cost"].frame.iloc[0]
     assert row["cost_memory_mib"] == "400.5"  # its deviation would be that of an inherited peak
     assert row["cost_runtime_s"] == "9.500 ± 0.707"
 
 
 def test_the_deviation_of_a_single_seed_is_a_dash(tmp_path):
     write_results(tmp_path / "toy/1", results(seeds=(0,)))
-    row = tables.cost(costs.cost_table(read_collection(tmp_path))).frame.iloc[0]
+    row = costs_of(Runs(read_collection(tmp_path))).tables["cost"].frame.iloc[0]
     assert row["cost_runtime_s"] == "10.00 ± –"
 
 
@@ -163,7 +163,7 @@ def test_odd_entries_are_survived(tmp_path, changes):
     assert costs.cost_table(found).set_index("column").loc["cost_runtime_s", "mean"] == 9.5
 
 
-def test_a_directory_named_like_the_results_and_a_missing_manifest(tmp_path):
+def test_a_directory_named_results_and_a_missing_manifest(tmp_path):
     write_results(tmp_path / "toy/1", results())
     (tmp_path / "toy/1/manifest.json").unlink()
     (tmp_path / "bad/results.json").mkdir(parents=True)
@@ -239,17 +239,15 @@ FACTORS = {"task_name": "loader.@key", "arch": "model.@key", "batch_size": "batc
 @pytest.mark.reference
 @pytest.mark.parametrize("design", ["balanced_36", "unbalanced_29"])
 def test_eta_squared_of_the_profiled_runs(trees, design):
-    collection = trees["profiled"]
+    runs = trees["profiled"].runs
     oracle = pd.read_csv(TREES / "oracle_eta2_profiled.csv").set_index(["design", "factor"])
     if design == "unbalanced_29":
         flattened = pd.read_csv(TREES / "pyhighlights_profiled_runs.csv")
         dropped = set(flattened["run"].iloc[[0, 1, 5, 7, 13, 20, 31]])
-        kept = ~collection.runs["run_id"].str.rsplit("/", n=1).str[0].isin(dropped)
+        kept = ~runs["run_id"].str.rsplit("/", n=1).str[0].isin(dropped)
         assert kept.sum() == 29
-        collection = type(collection)(
-            **{**vars(collection), "runs": collection.runs[kept].reset_index(drop=True)}
-        )
-    table = effects.main_effects(collection, response="cost_runtime_s", n_permutations=99)
+        runs = runs[kept]
+    table = effects.effect_sizes(runs["cost_runtime_s"], fields.describe(runs))
     found = {name: row.eta_squared for row in table.itertuples() for name in row.names}
     for factor, setting in FACTORS.items():
         assert found[setting] == pytest.approx(oracle.loc[(design, factor), "eta2_ssb_sst"], rel=1e-9)
@@ -257,9 +255,9 @@ def test_eta_squared_of_the_profiled_runs(trees, design):
 
 @pytest.mark.reference
 def test_level_means_of_the_profiled_runs(trees):
-    described = {field.name: field for field in trees["profiled"].fields()}
-    runtime_s = trees["profiled"].runs["cost_runtime_s"]
-    cells = fields.cell_runtimes(runtime_s, described["name"], described["model.@key"])
+    runs = trees["profiled"].runs
+    described = {field.name: field for field in fields.describe(runs)}
+    cells = fields.cell_runtimes(runs["cost_runtime_s"], described["name"], described["model.@key"])
     task = cells.index.str.replace(r"-.*", "", regex=True)
     ours = cells.groupby(task).mean()  # both batch sizes have as many runs
     ours.columns = [next(a for a in ("dar", "fr", "mgr") if f"'{a}'" in label) for label in ours.columns]
@@ -270,7 +268,7 @@ def test_level_means_of_the_profiled_runs(trees):
 @pytest.mark.reference
 @pytest.mark.parametrize("name", ["results", "profiled"])
 def test_the_pages_cost_table_carries_the_analyzers_numbers(tmp_path, name):
-    publish.page(TREES / name, tmp_path, {"score": "test_f1"})
+    publish.page(TREES / name, tmp_path, score="test_f1")
     report = json.loads((tmp_path / "profiling.json").read_text())
     rows = {(r["task"], r["report"]): r for r in report["tables"]["cost"]["rows"]}
     pairs = json.loads((TREES / f"oracle_{name}" / "cost_pairs.json").read_text())

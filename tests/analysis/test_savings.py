@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+import yaml
 from conftest import ROOT, collection_of, grid
 from scipy import stats
 
-from traincost import read_collection
 from traincost.analysis import savings
 from traincost.errors import ParameterError
-from traincost.pages import publish
+from traincost.reading.collection import read_collection
 
 CONFIG = grid(task=list("abc"), loss=list("xy"))
 KNOBS = [{"name": "eval", "sections": ["epoch/eval"], "kind": "cadence", "kept": 1, "change": "once"}]
@@ -49,7 +49,7 @@ def test_what_else_changed_is_told_apart_and_named():
     assert row["outcome"] == savings.ABOVE
 
 
-def test_less_than_the_bound_where_the_sections_still_take_time():
+def test_sections_that_still_take_time_save_less():
     row = measured(made(4))
     assert row["outcome"] == savings.BELOW
     assert row["still_governed"] == pytest.approx(row["governed"] / 2)
@@ -63,7 +63,7 @@ def test_the_interval_is_that_of_the_configurations_savings():
     assert [row["low"], row["high"]] == pytest.approx([interval.low, interval.high])
 
 
-def test_the_bound_is_of_the_configurations_that_were_run_again():
+def test_the_bound_is_of_configurations_run_again():
     before = made(8)
     before.sections.loc[before.sections["run"].eq(0), "seconds"] *= 0.1
     few = made(1, config=CONFIG.iloc[1:].reset_index(drop=True))
@@ -72,13 +72,13 @@ def test_the_bound_is_of_the_configurations_that_were_run_again():
     assert row["bound"] == pytest.approx(0.42, abs=0.01)
 
 
-def test_a_rerun_of_no_knob_is_refused():
+def test_a_rerun_that_names_no_knob_is_refused():
     with pytest.raises(ParameterError, match="`reruns` must name knobs, got 'evla'; there are: eval"):
         savings.measured_savings(made(8), {"evla": made(1)}, KNOBS)
 
 
-def test_the_demos_bounds_against_what_was_saved():
-    parameters = publish.read_parameters(ROOT / "params" / "demo.yaml")
+def test_the_bounds_of_the_demo_against_what_was_saved():
+    parameters = yaml.safe_load((ROOT / "params/demo.yaml").read_text(encoding="utf-8"))
     baseline = read_collection(ROOT / parameters["rerun_baseline"])
     reruns = {knob: read_collection(ROOT / path) for knob, path in parameters["reruns"].items()}
     table = savings.measured_savings(

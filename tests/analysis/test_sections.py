@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import collection_of
+from conftest import collection_of, fields_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,12 +11,21 @@ from traincost.analysis import fields, sections
 from traincost.analysis.sections import OTHER, UNATTRIBUTED
 
 
+def timing(rows, runtime_s):
+    """Return the sections, (run, section, seconds, count) rows, of runs as arrays."""
+    return sections.timing(collection_of({"run": range(len(runtime_s))}, runtime_s, rows))
+
+
 def shares(rows, runtime_s):
-    made = collection_of({"task": [f"t{i}" for i in range(len(runtime_s))]}, runtime_s, rows)
-    return sections.shares(made).set_index("section")
+    return sections.shares(timing(rows, runtime_s)).set_index("section")
 
 
-def test_share_is_the_mean_over_runs_and_pooled_share_the_ratio_of_sums():
+def by_level(levels):
+    """Return a field of the runs, from the level of each."""
+    return fields_of({"task": levels})["task"]
+
+
+def test_share_is_a_mean_and_pooled_share_a_ratio_of_sums():
     found = shares([(0, "eval", 50.0, 5), (1, "eval", 10.0, 2)], [100.0, 1000.0])
     assert found.loc["eval", "share"] == pytest.approx((0.5 + 0.01) / 2)
     assert found.loc["eval", "pooled_share"] == pytest.approx(60 / 1100)
@@ -44,7 +53,7 @@ def test_the_nearest_recorded_ancestor_is_the_parent():
     assert not found.loc["a/b/c", "disjoint"]
 
 
-def test_a_child_without_its_parent_in_one_run_is_still_attributed():
+def test_a_child_without_its_parent_is_still_attributed():
     rows = [(0, "a", 8.0, 1), (0, "a/b", 6.0, 1), (1, "a/b", 6.0, 1)]
     found = shares(rows, [10.0, 10.0])
     assert found.loc[UNATTRIBUTED, "share"] == pytest.approx((0.2 + 0.4) / 2)
@@ -67,14 +76,14 @@ def test_no_sections_leave_everything_unattributed():
     assert found.loc[UNATTRIBUTED, "share"] == 1
 
 
-def test_a_dominant_part_is_shown_by_its_children_and_its_rest():
+def test_a_dominant_part_is_shown_by_children_and_rest():
     rows = [
         (0, "epoch", 90.0, 1),
         (0, "epoch/train", 40.0, 1),
         (0, "epoch/eval", 30.0, 1),
         (0, "setup", 5.0, 1),
     ]
-    found = sections.composition(collection_of({"a": ["x"]}, [100.0], rows))
+    found = sections.composition(timing(rows, [100.0]))
     assert dict(found.drop(columns="n_runs").iloc[0]) == pytest.approx(
         {
             "epoch/train": 0.4,
@@ -88,9 +97,7 @@ def test_a_dominant_part_is_shown_by_its_children_and_its_rest():
 
 def test_composition_by_level_puts_small_parts_together():
     rows = [(r, f"s{i:02}", 1.0 + i, 1) for r in range(4) for i in range(12)]
-    made = collection_of({"task": list("aabb")}, [100.0] * 4, rows)
-    by = {field.name: field for field in fields.describe(made.runs)}["task"]
-    found = sections.composition(made, by)
+    found = sections.composition(timing(rows, [100.0] * 4), by_level(list("aabb")))
     assert list(found.index) == ["a", "b", "all runs"]
     assert OTHER in found
     assert found.drop(columns="n_runs").sum(axis=1).to_numpy() == pytest.approx(np.ones(3))
@@ -99,27 +106,25 @@ def test_composition_by_level_puts_small_parts_together():
 def test_parts_that_no_bar_would_show_are_drawn_as_one():
     rows = [(r, name, s, 1) for r in range(4) for name, s in (("a", 60.0), ("b", 0.5), ("c", 0.4))]
     rows += [(0, "d", 1.5, 1), (1, "e", 2.1, 1)]  # of one level: 0.75 and 1.05 per cent
-    made = collection_of({"task": list("xxyy")}, [100.0] * 4, rows)
-    by = {field.name: field for field in fields.describe(made.runs)}["task"]
-    whole = sections.composition(made, by)
+    whole = sections.composition(timing(rows, [100.0] * 4), by_level(list("xxyy")))
     found = sections.drawn_parts(whole)
     assert list(found) == ["a", "e", OTHER, UNATTRIBUTED, "n_runs"]
     assert found[OTHER].to_numpy() == pytest.approx(whole[["b", "c", "d"]].sum(axis=1).to_numpy())
     assert found.drop(columns="n_runs").sum(axis=1).to_numpy() == pytest.approx(np.ones(3))
 
 
-def test_one_unseen_part_keeps_its_name_and_the_largest_always_does():
+def test_one_unseen_part_and_the_largest_keep_their_names():
     rows = [(0, "a", 0.5, 1), (0, "b", 0.4, 1)]
-    whole = sections.composition(collection_of({"a": ["x"]}, [100.0], rows))
+    whole = sections.composition(timing(rows, [100.0]))
     assert list(sections.drawn_parts(whole)) == list(whole)
     rows.append((0, "c", 0.3, 1))
-    whole = sections.composition(collection_of({"a": ["x"]}, [100.0], rows))
+    whole = sections.composition(timing(rows, [100.0]))
     assert list(sections.drawn_parts(whole))[:2] == ["a", OTHER]
 
 
 def test_unseen_parts_join_those_beyond_the_limit():
     rows = [(0, f"s{i:02}", 10.0 if i < 5 else 0.5, 1) for i in range(12)]
-    whole = sections.composition(collection_of({"a": ["x"]}, [100.0], rows))
+    whole = sections.composition(timing(rows, [100.0]))
     assert OTHER in whole
     found = sections.drawn_parts(whole)
     assert list(found)[:6] == [f"s{i:02}" for i in range(5)] + [OTHER]
@@ -134,9 +139,7 @@ def test_per_occurrence_by_level():
         (2, "once", 3.0, 1),
         (3, "e", 8.0, np.nan),
     ]
-    made = collection_of({"task": list("aabb")}, [100.0] * 4, rows)
-    by = {field.name: field for field in fields.describe(made.runs)}["task"]
-    found = sections.per_occurrence(made, by)
+    found = sections.per_occurrence(timing(rows, [100.0] * 4), by_level(list("aabb")))
     assert list(found["section"].unique()) == ["e"]  # `once` is not repeated
     assert list(found["per_occurrence_s"]) == [pytest.approx((5 + 10) / 2), 2.0]
     assert list(found["n_runs"]) == [2, 1]  # the last run's count is not known
@@ -166,14 +169,13 @@ def trees(draw):
 @given(trees())
 def test_disjoint_shares_and_the_rest_make_one(made):
     rows, runtimes = made
-    collection = collection_of({"a": [str(i) for i in range(len(runtimes))]}, runtimes, rows)
-    t = sections.timing(collection)
+    t = timing(rows, runtimes)
     assert (t.whole[:, t.roots].sum(axis=1) + t.unattributed()) / t.runtime_s == pytest.approx(
         np.ones(len(runtimes))
     )
-    composition = sections.composition(collection, fields.all_runs(len(runtimes)))
+    composition = sections.composition(t, fields.all_runs(len(runtimes)))
     assert composition.drop(columns="n_runs").sum(axis=1).iloc[-1] == pytest.approx(1)
-    table = sections.shares(collection)
+    table = sections.shares(t)
     assert not table["overlapping"].any()
     assert table["share"].between(-1e-9, 1 + 1e-9).all()
 
@@ -181,7 +183,7 @@ def test_disjoint_shares_and_the_rest_make_one(made):
 def test_frames_are_left_as_they_were():
     made = collection_of({"a": ["x", "y"]}, [10.0, 20.0], [(0, "b", 1.0, 1)])
     before = made.runs.copy(), made.sections.copy()
-    sections.shares(made)
+    sections.shares(sections.timing(made))
     pd.testing.assert_frame_equal(made.runs, before[0])
     pd.testing.assert_frame_equal(made.sections, before[1])
 
@@ -190,9 +192,9 @@ def test_frames_are_left_as_they_were():
 def test_sections_named_like_our_words_are_kept(name):
     rows = [(r, f"s{i}", 5.0, 2) for r in range(2) for i in range(10)]
     rows += [(r, name, 30.0, 2) for r in range(2)]
-    made = collection_of({"a": ["x", "y"]}, [100.0] * 2, rows)
-    composition = sections.composition(made, fields.all_runs(2))
+    t = timing(rows, [100.0] * 2)
+    composition = sections.composition(t, fields.all_runs(2))
     assert composition.drop(columns="n_runs").sum(axis=1).iloc[-1] == pytest.approx(1)
-    found = sections.shares(made).set_index("section")
+    found = sections.shares(t).set_index("section")
     assert found.loc[f"{name} (section)", "share"] == pytest.approx(0.3)
     assert found.loc[UNATTRIBUTED, "share"] == pytest.approx(0.2)

@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 from conftest import collection_of, grid, record, write_run
 
-from traincost import read_collection
-from traincost.analysis import effects, sections
+from traincost.analysis import sections
 from traincost.analysis.subsets import levels, subset
 from traincost.errors import ParameterError
+from traincost.reading.collection import read_collection
+from traincost.results.runs import Runs
 
 
 @pytest.fixture
@@ -47,7 +48,7 @@ def test_sections_follow_their_runs(collection):
         pd.testing.assert_frame_equal(named, expected)
 
 
-def test_what_is_said_of_a_subset_is_what_is_said_of_those_runs_alone(tmp_path):
+def test_a_subset_is_as_if_read_alone(tmp_path):
     rng = np.random.default_rng(0)
     for i in range(24):
         config = {"task": "abc"[i % 3], "lr": i // 3 % 2, "seed": i // 6}
@@ -64,8 +65,9 @@ def test_what_is_said_of_a_subset_is_what_is_said_of_those_runs_alone(tmp_path):
     alone = read_collection(tmp_path / "some")
     pd.testing.assert_frame_equal(chosen.runs, alone.runs)
     pd.testing.assert_frame_equal(chosen.sections, alone.sections)
-    pd.testing.assert_frame_equal(effects.main_effects(chosen), effects.main_effects(alone))
-    pd.testing.assert_frame_equal(sections.shares(chosen), sections.shares(alone))
+    some, all_of_them = Runs(chosen), Runs(alone)
+    pd.testing.assert_frame_equal(some.effects, all_of_them.effects)
+    pd.testing.assert_frame_equal(sections.shares(some.timing), sections.shares(all_of_them.timing))
 
 
 def test_compute_notes_and_excluded_runs_follow(mixed):
@@ -87,7 +89,7 @@ def test_statuses_part_the_frames(mixed):
     assert not len(completed.excluded)
 
 
-def test_levels_are_given_as_numbers_text_or_truth_values(mixed):
+def test_levels_may_be_numbers_text_or_booleans(mixed):
     assert levels(mixed, "optim.lr") == ["0.0001", "0.001", "0.01", "0.1", "1"]
     for given in (0.01, "0.01", 1e-2):
         assert list(subset(mixed, {"optim.lr": [given]}).runs["run_id"]) == ["r2"]

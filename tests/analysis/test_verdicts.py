@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import collection_of, grid
+from conftest import fields_of, grid
 from scipy import stats
 
 from traincost.analysis import effects, fields, verdicts
@@ -24,8 +24,7 @@ def noise_config(rng, n):
 
 def verdicts_of(config, log_runtime, n_permutations=999):
     """Return the verdict of each factor, by name."""
-    frame = pd.DataFrame({f"config.{name}": config[name] for name in config})
-    factors = fields.factors(fields.describe(frame))
+    factors = fields.factors(fields_of(config).values())
     units = Units.of(factors, np.exp(log_runtime))
     return family_wise(units.at(factors), units.mean_log, n_permutations).set_index("factor")["verdict"]
 
@@ -82,14 +81,14 @@ def test_both_tests_clear():
     assert verdicts_of(config, log_runtime)["loss"] == CHANCE
 
 
-def test_an_effect_hidden_by_another_factor_is_found_once_that_is_held():
+def test_an_effect_hidden_by_another_is_found_once_held():
     config = grid(task=list("abcdef"), loss=list("xyz"), amp=["0", "1"])
     rng = np.random.default_rng(0)
     log_runtime = 1.5 * config["task"].map(ord) + 0.4 * (config["amp"] == "1") + rng.normal(0, 0.1, 36)
     assert verdicts_of(config, log_runtime)["amp"] == HELD
 
 
-def test_an_effect_of_its_companion_is_said_to_go_with_it():
+def test_an_entangled_factor_is_said_to_go_with_it():
     rng = np.random.default_rng(3)
     task = np.repeat(list("abcd"), 18)
     host = np.where(rng.random(72) < 0.12, np.roll(task, 18), task)  # nearly the same partition
@@ -115,8 +114,7 @@ def test_p_values_are_those_of_the_definition():
     # Recomputed the slow way: the same draws, scipy's F test for each of them.
     config = grid(task=list("abc"), lr=["1", "2"], amp=["u", "v"])
     y = np.random.default_rng(1).normal(0, 1, 12) + (config["task"] == "a")
-    frame = pd.DataFrame({f"config.{name}": config[name] for name in ["task"]})
-    factors = fields.factors(fields.describe(frame))
+    factors = fields.factors(fields_of(config[["task"]]).values())
     units = Units(np.arange(12), np.arange(12), np.exp(y.to_numpy()), y.to_numpy())
     result = family_wise(units.at(factors), y.to_numpy(), 199, seed=4)
     draws = np.tile(y - y.mean(), (199, 1))
@@ -130,6 +128,6 @@ def test_p_values_are_those_of_the_definition():
 
 def test_the_same_seed_gives_the_same_p():
     config = noise_config(np.random.default_rng(2), 24)
-    made = collection_of(config, np.exp(np.random.default_rng(3).normal(0, 1, 24)))
-    first, second = (effects.main_effects(made, n_permutations=499) for _ in range(2))
+    response, described = np.exp(np.random.default_rng(3).normal(0, 1, 24)), fields_of(config).values()
+    first, second = (effects.main_effects(response, described, n_permutations=499) for _ in range(2))
     pd.testing.assert_frame_equal(first, second)

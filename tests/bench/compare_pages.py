@@ -21,8 +21,8 @@ from axe_playwright_python.sync_playwright import Axe
 from nbconvert import HTMLExporter
 from playwright.sync_api import sync_playwright
 
-from traincost import read_collection
 from traincost.pages import publish
+from traincost.reading.collection import read_collection
 
 ROOT = Path(__file__).parents[2]
 RUNS = ROOT / "tests/data/continuous-v2"
@@ -59,7 +59,7 @@ def main():
 
 def ours(folder):
     """Build the page of the golden collection."""
-    return publish.page(RUNS, folder / "traincost", publish.read_parameters(PARAMETERS))
+    return publish.page(RUNS, folder / "traincost", **publish.read_parameters(PARAMETERS))
 
 
 def executed(folder):

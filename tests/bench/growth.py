@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from traincost import read_collection
 from traincost.analysis import effects, fields, knobs, sections
+from traincost.reading.collection import read_collection
 
 
 def main(runs_dir):

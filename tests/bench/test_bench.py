@@ -21,13 +21,14 @@ import pytest
 import synthetic
 from conftest import ROOT
 from harness import installed
+from traincost.results.report import MIME
 
-from traincost import Recorder, read_collection
+from traincost import Recorder
 from traincost.analysis import effects
 from traincost.estimation import trends
 from traincost.pages import publish
+from traincost.reading.collection import read_collection
 from traincost.reading.listing import collector_paused
-from traincost.results.report import MIME
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 RESULTS = ROOT / "build/bench/results.json"

@@ -6,7 +6,7 @@ import synthetic
 from benchmarks import read_benchmarks
 from harness import Measured, Results, interleaved
 
-from traincost import read_collection
+from traincost.reading.collection import read_collection
 
 
 def test_what_is_compared_runs_in_turn_and_the_first_turn_does_not_count():

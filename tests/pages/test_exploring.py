@@ -12,7 +12,7 @@ import papermill
 import pytest
 from conftest import ROOT, collection_of, record, write_run
 
-from traincost import read_collection
+from traincost.reading.collection import read_collection
 from traincost.analysis import knobs as speedups
 from traincost.errors import ParameterError
 from traincost.pages import controls, exploring, sortable

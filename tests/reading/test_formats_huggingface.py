@@ -12,10 +12,10 @@ from conftest import DATA, REFERENCE, ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traincost import read_collection
 from traincost.analysis import sections as sections_
 from traincost.errors import NothingToReport
 from traincost.pages import publish
+from traincost.reading.collection import read_collection
 from traincost.reading.formats import huggingface
 from traincost.results.systems import read_systems
 
@@ -132,7 +132,7 @@ def test_an_evaluation_on_schedule_is_inside_the_training_and_a_later_one_is_add
     found = read_collection(tmp_path)
     assert only(found)["runtime_s"] == 107.0
     assert section(found) == {"train": (89.0, 1), "eval": (18.0, 3)}
-    shares = sections_.shares(found).set_index("section")["share"]
+    shares = sections_.shares(sections_.timing(found)).set_index("section")["share"]
     assert shares[["train", "eval"]].sum() == pytest.approx(1)
 
 
@@ -448,11 +448,11 @@ def test_very_many_passes_end_soon(tmp_path):
 
 @pytest.mark.slow
 def test_a_page_and_a_card_with_settings_from_the_path(tmp_path):
-    publish.page(DATA / "huggingface", tmp_path, {"path_pattern": PATTERN})
+    publish.page(DATA / "huggingface", tmp_path, path_pattern=PATTERN)
     page = json.loads((tmp_path / "profiling.json").read_text())
     assert page["parameters"]["path_pattern"] == PATTERN
     assert "lr" in json.dumps(page["tables"]["fields"])
-    publish.estimate(DATA / "huggingface", tmp_path, {"path_pattern": PATTERN})
+    publish.estimate(DATA / "huggingface", tmp_path, path_pattern=PATTERN)
     card = json.loads((tmp_path / "estimation.json").read_text())
     assert card["parameters"]["path_pattern"] == PATTERN
     counted = json.loads((DATA / "huggingface/lr_0.001/batch_4/trainer_state.json").read_text())["total_flos"]

@@ -11,8 +11,8 @@ from conftest import DATA, REFERENCE, ROOT, record, write_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traincost import read_collection
 from traincost.errors import NothingToReport
+from traincost.reading.collection import read_collection
 from traincost.reading.formats import hydra, yaml_text
 
 LOG = "[2026-01-02 03:04:05,250][app][INFO] - begin\n[2026-01-02 03:04:15,750][app][INFO] - end\n"

@@ -10,7 +10,7 @@ from conftest import DATA, REFERENCE, ROOT, record, write_run
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from traincost import read_collection
+from traincost.reading.collection import read_collection
 from traincost.reading.formats import kineto, trace_events
 
 FOREIGN = REFERENCE / "formats"

@@ -13,9 +13,9 @@ from conftest import DATA, REFERENCE, ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traincost import read_collection
 from traincost.analysis import sections
 from traincost.errors import NothingToReport
+from traincost.reading.collection import read_collection
 from traincost.reading.formats import READERS, lightning, lightning_actions, lightning_table, simple_profiler
 from traincost.reading.formats.run import KILLED, Run
 from traincost.reading.formats.simple_profiler import Report, elapsed, parse
@@ -388,7 +388,7 @@ def test_a_version_is_one_run_of_its_files(tmp_path):
     assert (run["config.lr"], run["config.model.width"]) == (0.001, 8)
     assert run["score.val_loss"] == 0.25
     assert "score.train_loss" not in found.runs  # its last value is not finite
-    share = sections.shares(found).set_index("section")
+    share = sections.shares(sections.timing(found)).set_index("section")
     assert share.loc["run_training_epoch", "share"] == pytest.approx(8 / 12)
     assert share.loc["validate/[Strategy].validation_step", "seconds"] == pytest.approx(0.8)
     assert share.loc[share["disjoint"], "share"].sum() == pytest.approx(1)
@@ -711,10 +711,10 @@ def adds_up(found):
     slack = sections.TOLERANCE
     assert (t.unattributed() >= -slack * t.runtime_s).all()
     for i in range(len(t.paths)):
-        assert (t.rest(i) >= -slack * t.whole[:, i] - 1e-12).all() or not t.children(i), t.paths[i]
-    cut = sections.composition(found).drop(columns="n_runs")
+        assert (t.rest(i) >= -slack * t.whole[:, i] - 1e-12).all() or not t.children[i], t.paths[i]
+    cut = sections.composition(t).drop(columns="n_runs")
     assert cut.sum(axis=1).to_numpy() == pytest.approx(1)
-    assert not sections.shares(found)["overlapping"].any()
+    assert not sections.shares(t)["overlapping"].any()
 
 
 @pytest.mark.reference

@@ -14,7 +14,7 @@ from encoding import event_file, scalar
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traincost import read_collection
+from traincost.reading.collection import read_collection
 from traincost.reading.formats import mlflow, mlflow_stores
 
 START = 1_700_000_000_000  # ms

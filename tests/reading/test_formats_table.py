@@ -12,10 +12,10 @@ from conftest import DATA, REFERENCE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traincost import read_collection
-from traincost.analysis import effects
+from traincost.analysis import effects, fields
 from traincost.errors import NothingToReport, ParameterError
 from traincost.pages import publish
+from traincost.reading.collection import read_collection
 from traincost.reading.formats import table_files
 from traincost.reading.formats.table import Table
 
@@ -343,7 +343,8 @@ def test_the_runs_of_selectiveft_give_the_known_effects(selective):
     sheet = pd.read_csv(SELECTIVE)
     minutes = sheet["forward_time"] + sheet["backward_time"]
     np.testing.assert_allclose(selective.runs["runtime_s"], minutes * 60)
-    found = effects.main_effects(selective, replicates=()).set_index("factor")["eta_squared"]
+    described = fields.describe(selective.runs, replicates=())
+    found = effects.effect_sizes(selective.runs["runtime_s"], described).set_index("factor")["eta_squared"]
     for factor, value in SELECTIVE_ETA_SQUARED.items():
         assert found[factor] == pytest.approx(value, abs=5e-5)
     assert found["method"] == pytest.approx(eta_squared(minutes, sheet["method"]))
@@ -352,7 +353,7 @@ def test_the_runs_of_selectiveft_give_the_known_effects(selective):
 @pytest.mark.reference
 def test_a_page_of_selectiveft_says_what_clears_chance(tmp_path):
     parameters = {**SELECTIVE_PARAMETERS, "path_pattern": SELECTIVE_PATTERN, "replicates": []}
-    page = publish.page(SELECTIVE, tmp_path, parameters)
+    page = publish.page(SELECTIVE, tmp_path, **parameters)
     report = json.loads((tmp_path / "profiling.json").read_text())
     assert report["parameters"]["runs_dir"] == "all_runs_flat"
     assert report["n_runs"] == 344

@@ -19,8 +19,8 @@ from encoding import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traincost import read_collection
 from traincost.reading import listing
+from traincost.reading.collection import read_collection
 from traincost.reading.formats import tensorboard
 
 T = 1_700_000_000.0

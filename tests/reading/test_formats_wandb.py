@@ -13,7 +13,7 @@ from encoding import BLOCK, exit_record, field, history_record, items, run_recor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traincost import read_collection
+from traincost.reading.collection import read_collection
 from traincost.reading.formats import wandb
 
 CONFIG = {"lr": 0.1, "optim": {"name": "sgd", "betas": [0.9, 0.99]}}

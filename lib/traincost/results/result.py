@@ -17,6 +17,7 @@ from traincost.results.figures import Figure
 from traincost.results.tables import MAX_RUNS, Table
 
 MIME = "application/vnd.traincost.result+json"
+PAGE_HTML = "text/vnd.traincost.page+html"  # for a page, where a notebook's HTML needs a script
 FORMAT = "traincost/result/1"
 MAX_FIGURE_ROWS = 1_000  # of a figure's frame that the JSON has
 _VERSIONED = ("traincost", "numpy", "pandas", "scipy", "statsmodels", "seaborn", "matplotlib")
