@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import REFERENCE
+from traincost.results.findings import estimation as findings
 
 from traincost.estimation import trends
 from traincost.estimation.lines import fit_line
-from traincost.results.findings import estimation as findings
 
 COMPUTE = REFERENCE / "compute"
 

@@ -9,9 +9,9 @@ import nbformat
 import pytest
 from conftest import ROOT, record, write_run
 
-from traincost.reading.collection import read_collection
 from traincost.__main__ import main
 from traincost.pages import builds
+from traincost.reading.collection import read_collection
 
 PARTS = ["check", "notebook", "export", "write"]
 

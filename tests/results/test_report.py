@@ -15,8 +15,8 @@ from conftest import ROOT, record, write_run
 from traincost.results.render import MAX_DOWNLOAD
 from traincost.results.report import Report, Shown
 
-from traincost.reading.collection import read_collection
 from traincost.pages import publish
+from traincost.reading.collection import read_collection
 from traincost.results.prose import say
 from traincost.results.tables import MAX_RUNS, Heading, Origin, Table
 
