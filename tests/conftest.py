@@ -133,20 +133,20 @@ def published(tmp_path_factory):
     parameters = publish.read_parameters
     builds = {
         "golden": lambda to: publish.page(
-            DATA / "continuous-v2", to, parameters(DATA / "continuous-v2.params.yaml")
+            DATA / "continuous-v2", to, **parameters(DATA / "continuous-v2.params.yaml")
         ),
         "demo": lambda to: publish.page(
-            ROOT / "notebooks/runs/demo-sweep", to, parameters(ROOT / "params/demo.yaml")
+            ROOT / "notebooks/runs/demo-sweep", to, **parameters(ROOT / "params/demo.yaml")
         ),
         "compare": lambda to: publish.compare(
             ROOT / "notebooks/runs/demo-sweep-control", ROOT / "notebooks/runs/demo-sweep-once", to
         ),
         "benchmark": lambda to: importlib.import_module("benchmark_page").build(
-            ROOT / "reports/benchmark/results.json", to, parameters(ROOT / "params/benchmark.yaml")
+            ROOT / "reports/benchmark/results.json", to, **parameters(ROOT / "params/benchmark.yaml")
         ),
         "demo-card": lambda to: publish.estimate(ROOT / "notebooks/runs/demo-sweep", to),
         "milestones": lambda to: publish.estimate(
-            ROOT / "params/milestones.yaml", to, parameters(ROOT / "params/milestones-card.yaml")
+            ROOT / "params/milestones.yaml", to, **parameters(ROOT / "params/milestones-card.yaml")
         ),
     }
     return functools.cache(lambda name: builds[name](tmp_path_factory.mktemp(name)))

@@ -16,6 +16,7 @@ _HOMES = {
     "summary": "results.summary",
     "effects": "results.effects",
     "levels": "results.levels",
+    "listing": "results.listing",
     "occurrences": "results.occurrences",
     "shares": "results.shares",
     "knobs": "results.knobs",
@@ -24,6 +25,12 @@ _HOMES = {
     "provenance": "results.provenance",
     "title": "results.title",
     "compare": "results.comparison",
+    "page": "pages.publish",
+    "publish": "pages.publish",
+    "plan": "results.plan",
+    "estimate": "results.estimates",
+    "trends": "results.trends",
+    "choose": "pages.choosing",
 }
 __all__ = sorted(_HOMES)
 

@@ -1,133 +1,275 @@
 """The command line: ``traincost page RUNS_DIR`` and its siblings.
 
 Exit status: 0 built; 1 a notebook cell failed, no page was written; 2 input or arguments
-cannot be used, said in one line. ``traincost check`` has two more: 3 slower beyond the limit, and
-4 too few runs to tell.
+cannot be used, said in one line; 130 interrupted. ``traincost check`` has two more: 3 slower beyond
+the limit, and 4 too few runs to tell.
+
+Help must come at once, so each command imports what it needs when it runs.
 """
 
-import argparse
 import sys
 
-USAGE_ERROR, CELL_FAILED = 2, 1
+import click
+
+from traincost import __version__
+
+CELL_FAILED, USAGE_ERROR, INTERRUPTED = 1, 2, 130
 
 
 def main(arguments=None):
     """Run one command; return its exit status."""
-    options = _parser().parse_args(arguments)
     try:
-        return options.run(options)
-    except (ValueError, FileNotFoundError, PermissionError, OSError) as problem:
-        print(f"traincost: {_one_line(problem)}", file=sys.stderr)
+        return commands.main(arguments, prog_name="traincost", standalone_mode=False) or 0
+    except click.Abort:
+        _tell("interrupted")
+        return INTERRUPTED
+    except click.UsageError as problem:
+        command = problem.ctx.command_path if problem.ctx else "traincost"
+        _tell(f"{problem.format_message().rstrip('.')}; see {command} --help")
+        return USAGE_ERROR
+    except (ValueError, OSError) as problem:
+        _tell(" ".join(str(problem).split()))
         return USAGE_ERROR
     except RuntimeError as problem:
-        print(f"traincost: {problem}", file=sys.stderr)
+        click.echo(f"traincost: {problem}", err=True)
         return CELL_FAILED
 
 
-def _one_line(problem):
-    return _printable(" ".join(str(problem).split()))
+def _tell(line):
+    click.echo(f"traincost: {_printable(line)}", err=True)
 
 
-def _parser():
-    from traincost import __version__
-
-    parser = argparse.ArgumentParser(
-        prog="traincost",
-        description="What a collection of training runs cost, what it depends on, and what to change.",
-    )
-    parser.add_argument("--version", action="version", version=f"traincost {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, run, arguments, what in (
-        ("page", _page, ("RUNS_DIR",), "build the profiling page of a directory of runs"),
-        ("estimate", _estimate, ("SYSTEMS",), "build the estimation card of systems or runs"),
-        ("compare", _compare, ("BEFORE", "AFTER"), "build the page that compares two directories of runs"),
-    ):
-        command = commands.add_parser(name, help=what, description=run.__doc__)
-        command.add_argument("sources", metavar=arguments, nargs=len(arguments))
-        command.add_argument("-o", "--output", metavar="DIR", help="folder of the page (reports/NAME)")
-        command.add_argument("-f", "--parameters", metavar="FILE", help="YAML file of parameters")
-        command.add_argument(
-            "-p",
-            "--parameter",
-            nargs=2,
-            action="append",
-            default=[],
-            metavar=("KEY", "VALUE"),
-            help="one parameter; may be repeated",
-        )
-        if name == "page":
-            _add_engine(command)
-            command.add_argument(
-                "--profile", action="store_true", help="record this build, and make the page of its builds"
-            )
-        command.set_defaults(run=run)
-    formats = commands.add_parser(
-        "formats", help="say what is recognised in a directory, and what is not", description=_formats.__doc__
-    )
-    formats.add_argument("runs_dir", metavar="RUNS_DIR")
-    formats.add_argument("--format", default="auto", metavar="NAME", help="one reader instead of all")
-    formats.add_argument("--path-pattern", default="", metavar="PATTERN", help="settings in paths: lr_{lr}/…")
-    formats.set_defaults(run=_formats)
-    index = commands.add_parser(
-        "index", help="make or refresh an index of a directory of runs", description=_index.__doc__
-    )
-    index.add_argument("source", metavar="RUNS_DIR")
-    index.add_argument("-o", "--output", metavar="INDEX", required=True, help="folder of the index")
-    index.add_argument("--format", default="auto", help="name of the reader (auto)")
-    _add_engine(index)
-    index.set_defaults(run=_index)
-    audit = commands.add_parser(
-        "audit", help="print the contradictions among what systems report", description=_audit.__doc__
-    )
-    audit.add_argument("file", metavar="FILE", help="a sheet (YAML) or CSV of systems")
-    audit.set_defaults(run=_audit)
-    _add_check(commands)
-    _add_plan(commands)
-    site = commands.add_parser(
-        "site", help="build the front page of a folder of reports", description=_site.__doc__
-    )
-    site.add_argument("folder", metavar="REPORTS")
-    site.set_defaults(run=_site)
-    return parser
+def _printable(text):
+    """Keep a name from a file from moving the cursor, or from looking like a line of ours."""
+    return "".join(c if c.isprintable() else "�" for c in text)
 
 
-def _add_check(commands):
-    command = commands.add_parser(
-        "check", help="say whether runs got slower than they may, for CI", description=_check.__doc__
-    )
-    command.add_argument("sources", metavar=("BEFORE", "AFTER"), nargs=2)
-    command.add_argument("--max-slowdown", default="5%", metavar="P%", help="the limit (5%%)")
-    for name, what in (("json", "the result"), ("junit", "a JUnit report"), ("markdown", "a summary")):
-        command.add_argument(f"--{name}", metavar="FILE", help=f"write {what} to this file")
-    command.add_argument("-f", "--parameters", metavar="FILE", help="YAML file, as for compare")
-    command.set_defaults(run=_check)
+class _NotebookCommand(click.Command):
+    """A command that takes the parameters of a notebook of ours, and lists them in its help."""
+
+    def __init__(self, *args, kind, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.kind = kind
+        self.params += [
+            click.Option(["-f", "--parameters"], type=click.Path(), help="YAML file of parameters."),
+            click.Option(
+                ["-p", "--parameter"],
+                nargs=2,
+                multiple=True,
+                metavar="NAME VALUE",
+                help="One parameter; may be repeated.",
+            ),
+        ]
+
+    def declared(self):
+        from traincost.pages import parameters
+
+        return parameters.declared(parameters.read_notebook(parameters.notebook_path(self.kind)))
+
+    def invoke(self, ctx):
+        """Give the command one dict of parameters, in place of a file and single ones."""
+        file, single = ctx.params.pop("parameters"), ctx.params.pop("parameter")
+        ctx.params["parameters"] = _given(self.declared(), file, single)
+        return super().invoke(ctx)
+
+    def format_epilog(self, ctx, formatter):
+        """Write the parameters, by their groups."""
+        arguments = {parameter.name for parameter in self.params}
+        declared = [parameter for parameter in self.declared() if parameter.name not in arguments]
+        formatter.write_paragraph()
+        formatter.write_text("Parameters, for -p and the file of -f:")
+        for group in dict.fromkeys(parameter.group for parameter in declared):
+            with formatter.section(group):
+                formatter.write_dl([(p.name, _described(p)) for p in declared if p.group == group])
 
 
-def _add_plan(commands):
-    command = commands.add_parser(
-        "plan", help="say what a proposed sweep would take", description=_plan.__doc__
-    )
-    command.add_argument("source", metavar="RUNS_DIR")
-    command.add_argument("-f", "--proposal", metavar="FILE", help="YAML file: levels, seeds, knobs, price")
-    command.add_argument("--json", metavar="FILE", help="write the numbers to this file")
-    command.set_defaults(run=_plan)
+def _described(parameter):
+    default = parameter.default
+    if default in (None, "", [], {}):
+        return parameter.help
+    shown = ", ".join(map(str, default)) if isinstance(default, list) else default
+    return f"{parameter.help}  [default: {shown}]"
 
 
-def _add_engine(command):
-    command.add_argument(
-        "--workers", type=int, metavar="N", help="processes that read the runs (1; 0: one for each core)"
-    )
-    command.add_argument("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers read the runs")
+def _given(declared, file, single):
+    """Return the parameters given in a file and one by one."""
+    from traincost.pages import parameters
+
+    values = parameters.read_parameters(file) if file else {}
+    return values | {name: parameters.typed(name, text, declared) for name, text in single}
 
 
-def _engine(options):
-    """Return the engine's arguments that were given."""
-    given = {"workers": options.workers, "scheduler": options.scheduler}
-    return {name: value for name, value in given.items() if value is not None}
+_output = click.option("-o", "--output", metavar="DIR", help="Folder of the page (reports/NAME).")
 
 
-def _index(options):
-    """Make a Parquet index of the runs under RUNS_DIR, or read anew what has changed since."""
+def _engine(command):
+    """Add the options that say where runs are read."""
+    command = click.option(
+        "--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers read the runs."
+    )(command)
+    return click.option(
+        "--workers", type=int, metavar="N", help="Processes that read the runs (1; 0: one for each core)."
+    )(command)
+
+
+def _set(**options):
+    """Return the options that were set."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+@click.group(invoke_without_command=True)
+@click.version_option(__version__, prog_name="traincost", message="%(prog)s %(version)s")
+@click.pass_context
+def commands(ctx):
+    """What a collection of training runs cost, what it depends on, and what to change.
+
+    RUNS_DIR is a directory of runs, a table or an index of them, or a URL (s3://...).
+
+    \b
+    Example: traincost page runs
+    Completion in bash, zsh or fish: eval "$(_TRAINCOST_COMPLETE=bash_source traincost)"
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+@commands.command(cls=_NotebookCommand, kind="profiling")
+@click.argument("runs_dir", type=click.Path())
+@_output
+@_engine
+@click.option("--profile", is_flag=True, help="Record this build, and make the page of its builds.")
+def page(runs_dir, output, workers, scheduler, profile, parameters):
+    """Build the profiling page of a directory of runs.
+
+    Writes profiling.html and profiling.json; with --profile also build/profiling.html beside them:
+    where the time of such builds goes.
+
+    \b
+    Example: traincost page runs -f params.yaml -p rows task_name -o reports/sweep
+    """
+    from traincost.pages import builds
+
+    parameters |= {**_set(workers=workers, scheduler=scheduler), "runs_dir": runs_dir}
+    if not profile:
+        _build("profiling", parameters, output)
+        return
+    paths = builds.recorded(lambda watch: _page("profiling", parameters, output, watch=watch), output)
+    click.echo("\n".join(map(str, paths)))
+
+
+def _page(kind, parameters, output, **more):
+    from traincost.pages import publish
+
+    return publish.build(kind, parameters, output, progress=sys.stderr.isatty(), **more)
+
+
+def _build(kind, parameters, output):
+    click.echo(_page(kind, parameters, output))
+
+
+@commands.command(cls=_NotebookCommand, kind="estimation")
+@click.argument("systems", type=click.Path())
+@_output
+def estimate(systems, output, parameters):
+    """Build the card of the training compute of systems or runs.
+
+    SYSTEMS is a sheet (YAML) or CSV, or a directory of runs. Writes estimation.html and
+    estimation.json.
+
+    \b
+    Example: traincost estimate systems.yaml -p subset "largest 20"
+    """
+    _build("estimation", {**parameters, "systems": systems}, output)
+
+
+@commands.command(cls=_NotebookCommand, kind="compare")
+@click.argument("before", type=click.Path())
+@click.argument("after", type=click.Path())
+@_output
+def compare(before, after, output, parameters):
+    """Build the page that compares two directories of runs.
+
+    Writes compare.html and compare.json.
+
+    \b
+    Example: traincost compare runs-before runs-after
+    """
+    _build("compare", {**parameters, "before": before, "after": after}, output)
+
+
+@commands.command()
+@click.argument("notebook", type=click.Path(), metavar="NOTEBOOK.ipynb")
+@_output
+@click.option("-f", "--parameters", type=click.Path(), help="YAML file of parameters.")
+@click.option(
+    "-p", "--parameter", nargs=2, multiple=True, metavar="NAME VALUE", help="One parameter; may be repeated."
+)
+def publish(notebook, output, parameters, parameter):
+    """Execute any notebook and write its page.
+
+    Writes NAME.html and NAME.json of NAME.ipynb. The notebook runs in its own folder; -p and -f set
+    what its cell tagged "parameters" declares.
+
+    \b
+    Example: traincost publish my.ipynb -p runs_dir runs
+    """
+    from traincost.pages import parameters as declarations
+    from traincost.pages import publish
+
+    declared = declarations.declared(declarations.read_notebook(notebook))
+    values = _given(declared, parameters, parameter)
+    click.echo(publish.build(notebook, values, output, progress=sys.stderr.isatty()))
+
+
+@commands.command(cls=_NotebookCommand, kind="explore")
+@click.argument("runs_dir", type=click.Path())
+@click.option("-o", "--output", metavar="NOTEBOOK", help="The copy that is opened (explore-NAME.ipynb).")
+@click.option("--no-browser", is_flag=True, help="Start JupyterLab without opening a browser.")
+def explore(runs_dir, output, no_browser, parameters):
+    """Open a notebook to explore runs in JupyterLab.
+
+    It is your copy, explore-NAME.ipynb in the working folder, and is kept.
+
+    \b
+    Example: traincost explore runs -p replicates "[seed, fold]"
+    """
+    from traincost.pages import lab
+
+    path = lab.notebook({**parameters, "runs_dir": runs_dir}, output)
+    return lab.opened(path, browser=not no_browser)
+
+
+@commands.command()
+@click.argument("runs_dir", type=click.Path())
+@click.option("--format", default="auto", metavar="NAME", help="One reader instead of all.")
+@click.option("--path-pattern", default="", metavar="PATTERN", help="Settings in paths: lr_{lr}/...")
+def formats(runs_dir, format, path_pattern):
+    """Say what is recognised in a directory, and what is left out.
+
+    Lists the runs by kind, what their fields became, and the reason for all else.
+
+    \b
+    Example: traincost formats runs --path-pattern "lr_{lr}/seed_{seed}"
+    """
+    from traincost.results import inventory
+
+    for line in inventory.lines(runs_dir, format, path_pattern=path_pattern):
+        click.echo(_printable(line))
+
+
+@commands.command()
+@click.argument("runs_dir", type=click.Path())
+@click.option("-o", "--output", metavar="INDEX", required=True, help="Folder of the index.")
+@click.option("--format", default="auto", metavar="NAME", help="Name of the reader (auto).")
+@_engine
+def index(runs_dir, output, format, workers, scheduler):
+    """Make or refresh a Parquet index of a directory of runs.
+
+    Every command takes INDEX in place of RUNS_DIR. Run again, it reads what is new or changed.
+
+    \b
+    Example: traincost index runs -o runs-index
+    """
     from functools import partial
 
     from tqdm import tqdm
@@ -135,128 +277,104 @@ def _index(options):
     from traincost.reading import index
 
     progress = partial(tqdm, desc="reading", leave=False, disable=not sys.stderr.isatty())
-    counts = index.refresh(options.source, options.output, options.format, progress, **_engine(options))
-    print(_printable(options.output))
-    print(", ".join(f"{n:,} {what}" for what, n in counts.items()), file=sys.stderr)
-    return 0
+    engine = _set(workers=workers, scheduler=scheduler)
+    counts = index.refresh(runs_dir, output, format, progress, **engine)
+    click.echo(_printable(output))
+    click.echo(", ".join(f"{n:,} {what}" for what, n in counts.items()), err=True)
 
 
-def _page(options):
-    """Write profiling.html and profiling.json for the runs under RUNS_DIR, a directory or an index.
+@commands.command()
+@click.argument("file", type=click.Path())
+def audit(file):
+    """Print where the figures that systems report contradict.
 
-    With --profile also build/profiling.html beside them: where the time of such builds goes.
+    FILE is a sheet (YAML) or CSV of systems. The largest ratio comes first.
+
+    \b
+    Example: traincost audit systems.yaml
     """
-    if not options.profile:
-        return _publish(options, "profiling", ("runs_dir",), "page")
-    from traincost.pages import builds
+    from traincost.estimation import estimates
+    from traincost.results.systems import read_systems
 
-    def build(watch):
-        with watch.section("parameters"):
-            parameters = _parameters(options, "profiling", ("runs_dir",))
-        return _built(options, "page", parameters, watch=watch)
-
-    for path in builds.recorded(build, options.output):
-        print(path)
-    return 0
-
-
-def _estimate(options):
-    """Write estimation.html and estimation.json for SYSTEMS: a sheet, a CSV, or a directory of runs."""
-    return _publish(options, "estimation", ("systems",), "estimate")
+    reported = read_systems(file)
+    found = estimates.contradictions(estimates.estimate_systems(reported.frame), reported.frame)
+    for row in found.itertuples():
+        line = (
+            f"{row.subject}: {row.kind}: {row.first:.3g} ({row.first_source}) against "
+            f"{row.second:.3g} ({row.second_source}), ratio {row.ratio:.3g}"
+        )
+        click.echo(_printable(line))
+    for row in reported.rejected.itertuples():
+        click.echo(_printable(f"row {row.row} {row.system}: {row.column}: {row.reason}"), err=True)
+    click.echo(f"{len(found)} contradictions among {len(reported.frame)} systems")
 
 
-def _compare(options):
-    """Write compare.html and compare.json for the runs under BEFORE and AFTER."""
-    return _publish(options, "compare", ("before", "after"), "compare")
-
-
-def _publish(options, kind, arguments, function):
-    print(_built(options, function, _parameters(options, kind, arguments)))
-    return 0
-
-
-def _import_nbformat():
-    """Import nbformat without a grammar of addresses, which takes a second and no notebook needs.
-
-    jsonschema compiles it as it is imported, where it is installed, to check the format ``iri``.
-    """
-    name = "rfc3987_syntax"
-    absent = "jsonschema" not in sys.modules and name not in sys.modules
-    if absent:
-        sys.modules[name] = None
-    try:
-        import nbformat
-    finally:
-        if absent:
-            del sys.modules[name]
-    return nbformat
-
-
-def _parameters(options, kind, arguments):
-    """Return the parameters of the notebook that were given, in a file and one by one."""
-    nbformat = _import_nbformat()
-
-    from traincost.pages import publish
-    from traincost.pages.exporter import declared_types
-
-    types = declared_types(nbformat.read(publish.notebook_path(kind), as_version=4))
-    parameters = publish.read_parameters(options.parameters) if options.parameters else {}
-    for name, text in options.parameter:
-        parameters[name] = publish.typed(name, text, types)
-    for argument in arguments:
-        parameters.pop(argument, None)  # the argument is the one that counts
-    return parameters | (_engine(options) if kind == "profiling" else {})
-
-
-def _built(options, function, parameters, **more):
-    from traincost.pages import publish
-
-    build = getattr(publish, function)
-    return build(*options.sources, options.output, parameters, progress=sys.stderr.isatty(), **more)
-
-
-def _check(options):
-    """Say whether the runs under AFTER are slower than those under BEFORE beyond a limit.
+@commands.command()
+@click.argument("before", type=click.Path())
+@click.argument("after", type=click.Path())
+@click.option("--max-slowdown", default="5%", metavar="P%", help="The limit (5%).")
+@click.option("--json", metavar="FILE", help="Write the result to this file.")
+@click.option("--junit", metavar="FILE", help="Write a JUnit report to this file.")
+@click.option("--markdown", metavar="FILE", help="Write a summary to this file.")
+@click.option("-f", "--parameters", metavar="FILE", help="YAML file, as for compare.")
+def check(before, after, max_slowdown, json, junit, markdown, parameters):
+    """Say whether runs became slower than a limit allows, for CI.
 
     Exit status: 0 within the limit; 3 slower beyond it, by more than chance; 4 too few runs to tell.
-    """
-    from traincost.analysis import gate, pairs
-    from traincost.pages.publish import read_parameters
-    from traincost.pages.settings import Comparison, refuse_unknown
-    from traincost.reading.collection import read_collection
-    from traincost.results.gate import as_json, as_junit, as_markdown, line
 
-    max_slowdown = gate.limit(options.max_slowdown)
-    parameters = read_parameters(options.parameters) if options.parameters else {}
-    for name in parameters:
-        refuse_unknown(name, list(Comparison.__dataclass_fields__))
-    settings = Comparison(**{**parameters, "before": options.sources[0], "after": options.sources[1]})
-    before, after = (
-        read_collection(path, settings.format, path_pattern=settings.path_pattern) for path in options.sources
-    )
-    paired = pairs.pair(before, after, settings.pair_by, settings.replicates, settings.renamed)
-    found = gate.check(before, after, paired, max_slowdown)
-    for path, write in ((options.json, as_json), (options.junit, as_junit), (options.markdown, as_markdown)):
+    \b
+    Example: traincost check runs-before runs-after --max-slowdown 5% --junit check.xml
+    """
+    settings = _comparison(parameters)
+
+    from traincost.analysis import gate, pairs
+    from traincost.reading.collection import read_collection
+    from traincost.results import gate as printed
+
+    limit = gate.limit(max_slowdown)
+    reading = {"format": settings["format"], "path_pattern": settings["path_pattern"]}
+    first, second = (read_collection(path, **reading) for path in (before, after))
+    paired = pairs.pair(first, second, settings["pair_by"], settings["replicates"], settings["renamed"])
+    found = gate.check(first, second, paired, limit)
+    for path, text in ((json, printed.as_json), (junit, printed.as_junit), (markdown, printed.as_markdown)):
         if path:
-            _write(path, write(found))
-    print(_printable(line(found)))
+            _write(path, text(found))
+    click.echo(_printable(printed.line(found)))
     return found.status
 
 
-def _plan(options):
-    """Say what a proposed sweep would take, from the runs under RUNS_DIR."""
-    from traincost.analysis import plan
-    from traincost.pages.publish import read_parameters
-    from traincost.reading.collection import read_collection
-    from traincost.results.plan import as_json, lines
+def _comparison(file):
+    """Return the parameters of a comparison, those in a file in place of the defaults."""
+    from traincost.pages import parameters
+    from traincost.results import checks
 
-    proposal = plan.checked(read_parameters(options.proposal) if options.proposal else {})
-    runs = read_collection(options.source)
+    declared = parameters.declared(parameters.read_notebook(parameters.notebook_path("compare")))
+    given = parameters.checked(_given(declared, file, ()), declared)
+    checks.check(**given)
+    return parameters.defaults(declared) | given
+
+
+@commands.command()
+@click.argument("runs_dir", type=click.Path())
+@click.option("-f", "--proposal", metavar="FILE", help="YAML file: levels, seeds, knobs, price.")
+@click.option("--json", metavar="FILE", help="Write the numbers to this file.")
+def plan(runs_dir, proposal, json):
+    """Say what a proposed sweep would take.
+
+    \b
+    Example: traincost plan runs -f plan.yaml
+    """
+    from traincost.analysis import plan
+    from traincost.pages.parameters import read_parameters
+    from traincost.reading.collection import read_collection
+    from traincost.results import plan as printed
+
+    proposal = plan.checked(read_parameters(proposal) if proposal else {})
+    runs = read_collection(runs_dir)
     found = plan.plan(runs, proposal)
-    if options.json:
-        _write(options.json, as_json(found, proposal))
-    print("\n".join(map(_printable, lines(found, proposal, runs))))
-    return 0
+    if json:
+        _write(json, printed.as_json(found, proposal))
+    click.echo("\n".join(map(_printable, printed.lines(found, proposal, runs))))
 
 
 def _write(path, text):
@@ -264,45 +382,19 @@ def _write(path, text):
         file.write(text)
 
 
-def _formats(options):
-    """Say which runs are recognised under RUNS_DIR, what their fields became, and what is left out."""
-    from traincost.reading import inventory
+@commands.command()
+@click.argument("reports", type=click.Path())
+def site(reports):
+    """Write the front page of a folder of reports.
 
-    for line in inventory.lines(options.runs_dir, options.format, path_pattern=options.path_pattern):
-        print(_printable(line))
-    return 0
+    Writes index.html, and links the pages to each other.
 
-
-def _audit(options):
-    """Print the contradictions among what the systems in FILE report, the largest ratio first."""
-    from traincost.estimation import estimates
-    from traincost.results.systems import read_systems
-
-    reported = read_systems(options.file)
-    found = estimates.contradictions(estimates.estimate_systems(reported.frame), reported.frame)
-    for row in found.itertuples():
-        line = (
-            f"{row.subject}: {row.kind}: {row.first:.3g} ({row.first_source}) against "
-            f"{row.second:.3g} ({row.second_source}), ratio {row.ratio:.3g}"
-        )
-        print(_printable(line))
-    for row in reported.rejected.itertuples():
-        print(_printable(f"row {row.row} {row.system}: {row.column}: {row.reason}"), file=sys.stderr)
-    print(f"{len(found)} contradictions among {len(reported.frame)} systems")
-    return 0
-
-
-def _site(options):
-    """Write index.html for the reports in the folders of REPORTS."""
+    \b
+    Example: traincost site reports
+    """
     from traincost.pages import site
 
-    print(site.build(options.folder))
-    return 0
-
-
-def _printable(text):
-    """Keep a name from a file from moving the cursor, or from looking like a line of ours."""
-    return "".join(c if c.isprintable() else "�" for c in text)
+    click.echo(site.build(reports))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a user can mend: both end a command with one line and exit status 2."""
+"""What a user can mend: such errors end a command with one line and exit status 2."""
 
 
 class ParameterError(ValueError):
@@ -7,6 +7,28 @@ class ParameterError(ValueError):
 
 class NothingToReport(ValueError):
     """The directory, or what it holds, gives no run to report on; the message says why."""
+
+
+def require(condition, name, allowed, got):
+    """Raise `ParameterError` unless the condition holds.
+
+    >>> require(1 > 2, "devices", "above zero", -1)
+    Traceback (most recent call last):
+    traincost.errors.ParameterError: `devices` must be above zero, got -1
+    """
+    if not condition:
+        raise ParameterError(f"`{name}` must be {allowed}, got {got!r}")
+
+
+def refuse_unknown(name, known):
+    """Raise `ParameterError` unless `name` is among the `known` names of parameters."""
+    if name in known:
+        return
+    import difflib
+
+    near = difflib.get_close_matches(name, known, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    raise ParameterError(f"{name!r} is not a parameter{hint} The parameters are: {', '.join(known)}")
 
 
 class RefusedNotebook(ValueError):

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from conftest import ROOT, collection_of, grid
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 from traincost.analysis import comparison, pairs
 from traincost.analysis.comparison import APART, FASTER, MIX, SAME, SLOWER
@@ -238,9 +237,11 @@ def test_factors_of_one_partition_are_tested_once():
     assert list(dict.fromkeys(compared(made, made)[0]["factor"])) == ["", "task", "loss"]
 
 
-def test_holm_is_that_of_statsmodels():
-    p = np.array([0.04, 0.001, 0.03, 0.2, 0.012])
-    assert comparison.holm(p) == pytest.approx(multipletests(p, method="holm")[1])
+def test_holm_steps_down_and_leaves_out_missing_tests():
+    p = np.array([0.04, 0.001, np.nan, 0.03, 0.2, 0.012])
+    by_hand = [0.09, 0.005, np.nan, 0.09, 0.2, 0.048]  # 2 × 0.04 is less than 3 × 0.03
+    assert comparison.holm(p) == pytest.approx(by_hand, nan_ok=True)
+    assert np.isnan(comparison.holm(np.array([np.nan]))).all()
 
 
 def test_one_pair_is_too_few():

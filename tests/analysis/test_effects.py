@@ -9,6 +9,7 @@ import statsmodels.formula.api as smf
 from conftest import fields_of, grid
 from scipy import stats
 from statsmodels.stats.anova import anova_lm
+from statsmodels.stats.oneway import confint_noncentrality
 
 from traincost.analysis import effects
 from traincost.analysis.verdicts import NO_VARIATION
@@ -114,6 +115,19 @@ def test_chance_level_is_the_mean_over_random_dealings():
 def test_chance_without_replicates_is_df_over_total_df():
     config, runtime = unbalanced()
     assert table(config, runtime).loc["a", "chance"] == pytest.approx(2 / (len(config) - 1))
+
+
+def test_statsmodels_interval_saturates_where_ours_does_not():
+    eta, df, residual_df, n = 0.6, 3, 9_996, 10_000
+    statistic = eta / df / ((1 - eta) / residual_df)
+    theirs = confint_noncentrality(statistic, (df, residual_df))
+    assert theirs / (theirs + n) == pytest.approx([0.5, 0.5])
+    assert effects.eta_interval(eta, df, residual_df) == pytest.approx((0.58955, 0.60988), abs=1e-5)
+
+
+def test_the_interval_agrees_with_statsmodels_where_that_is_whole():
+    theirs = confint_noncentrality(0.3 / 3 / (0.7 / 96), (3, 96))
+    assert effects.eta_interval(0.3, 3, 96) == pytest.approx(tuple(theirs / (theirs + 100)), rel=1e-4)
 
 
 def test_the_interval_covers_the_population_value():

@@ -9,10 +9,10 @@ import yaml
 from conftest import ROOT, collection_of, grid, record, write_run
 from scipy import stats
 
-from traincost import read_collection
 from traincost.__main__ import main
 from traincost.analysis import plan
 from traincost.errors import NothingToReport, ParameterError
+from traincost.reading.collection import read_collection
 
 CONFIG = grid(task=list("abcd"), loss=list("xyz"))
 DEMO = ROOT / "notebooks" / "runs" / "demo-sweep"

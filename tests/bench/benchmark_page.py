@@ -14,12 +14,12 @@ import nbformat
 import numpy as np
 import pandas as pd
 from benchmarks import judged, missed
+from traincost.pages.settings import _FromNotebook, check_types
+from traincost.results.findings.numbers import N_LISTED, key, number_of, plural
 
 from traincost.columns import significant, time_unit
 from traincost.pages import publish
-from traincost.pages.settings import _FromNotebook, check_types
 from traincost.results import figures, svg
-from traincost.results.findings.numbers import N_LISTED, key, number_of, plural
 from traincost.results.prose import Name, Number, say
 from traincost.results.svg import INK, MUTED, SERIES
 from traincost.results.tables import Heading, Table

@@ -59,7 +59,7 @@ def main():
 
 def ours(folder):
     """Build the page of the golden collection."""
-    return publish.page(RUNS, folder / "traincost", publish.read_parameters(PARAMETERS))
+    return publish.page(RUNS, folder / "traincost", **publish.read_parameters(PARAMETERS))
 
 
 def executed(folder):

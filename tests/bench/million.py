@@ -39,13 +39,13 @@ SECTIONS = (
 # Of the runtime, within the section around each.
 SHARES = (0.05, 0.9, 0.6, 0.1, 0.3, 0.5, 0.05, 0.35, 0.7, 0.2, 0.02, 0.01)
 MODELS, BATCHES, WIDTHS = ("small", "base", "large"), (16, 32, 64, 128), (64, 128, 256)
-READ = "from traincost import read_collection; c = read_collection(folder)"
+READ = "from traincost.reading.collection import read_collection; c = read_collection(folder)"
 STEPS = (
     (
         "index",
-        "from traincost.reading.batch import index; index.refresh(runs, folder)",
+        "from traincost.reading import index; index.refresh(runs, folder)",
     ),
-    ("refresh, nothing new", "from traincost.reading.batch import index; index.refresh(runs, folder)"),
+    ("refresh, nothing new", "from traincost.reading import index; index.refresh(runs, folder)"),
     ("read the index", READ),
     ("effects", f"{READ}; from traincost.analysis import effects; effects.main_effects(c)"),
     ("shares", f"{READ}; from traincost.analysis import sections; sections.shares(c)"),

@@ -13,11 +13,11 @@ import mistune
 import pandas as pd
 import pytest
 from conftest import record, write_run
+from traincost.results.render import _visible
 
 from traincost.pages import publish, site
 from traincost.results import markup
 from traincost.results.prose import say
-from traincost.results.render import _visible
 from traincost.results.tables import Heading, Table
 
 html5lib = pytest.importorskip("html5lib", reason="needs the browser extra")
@@ -117,8 +117,8 @@ def hostile(tmp_path_factory):
         texts["links"] = {payload: f"x.html?{payload}" for payload in payloads if payload.isprintable()}
         own = {"rows": "k", "cost_by": ["k"], "score": "s", "price_per_hour": 1.0, "currency": payloads[0]}
         out = folder / "reports" / name
-        pages[f"{name} page"] = publish.page(runs, out, {**texts, **own}), payloads
-        pages[f"{name} card"] = publish.estimate(runs, out, texts), payloads
+        pages[f"{name} page"] = publish.page(runs, out, **texts, **own), payloads
+        pages[f"{name} card"] = publish.estimate(runs, out, **texts), payloads
     pages["front page"] = site.build(folder / "reports"), PAYLOADS[:3]
     return pages
 

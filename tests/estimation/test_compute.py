@@ -281,7 +281,7 @@ def test_published_projections(imagenet):
     assert round(projected["log10_flop"], 2) == 33.80
     assert (round(projected["low"], 1), round(projected["high"], 1)) == (31.7, 36.4)
     assert round(projected["orders_beyond"]) == 10
-    projected = trends.project(exponential, 0.01)
+    projected = trends.project(exponential, 0.01, "exponential")
     assert round(projected["log10_flop"], 2) == 93.45
     assert (round(projected["low"]), round(projected["high"])) == (86, 103)
     assert round(projected["orders_beyond"]) == 70

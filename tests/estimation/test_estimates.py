@@ -497,13 +497,13 @@ def test_a_sheet_of_which_nothing_can_be_estimated_makes_no_card(tmp_path, capsy
     [
         ({"start": "soon"}, "`start` must be a date like 2015-09-01, got 'soon'"),
         ({"subset": "best"}, "`subset` must be records"),
-        ({"target_error": 2.0}, "`target_error` must be a fraction"),
+        ({"target_error": 2.0}, "`target_error` must be between 0 and 1"),
     ],
 )
 def test_unusable_parameters_of_the_card(tmp_path, parameters, message):
     path = sheet(tmp_path / "s.yaml", ("a", LANGUAGE))
     with pytest.raises(ParameterError, match=message):
-        publish.estimate(path, tmp_path / "out", parameters)
+        publish.estimate(path, tmp_path / "out", **parameters)
 
 
 @pytest.mark.parametrize(
@@ -630,7 +630,7 @@ def test_single_chip_rows_above_their_peak_are_found(database):
 
 @pytest.mark.reference
 def test_the_card_of_the_database_is_built(tmp_path):
-    publish.estimate(COMPUTE / "compute_trends_2022_123_systems.csv", tmp_path, {"end": "2022-02-01"})
+    publish.estimate(COMPUTE / "compute_trends_2022_123_systems.csv", tmp_path, end="2022-02-01")
     report = json.loads((tmp_path / "estimation.json").read_text())
     trends = pd.DataFrame(report["tables"]["trends"]["rows"])
     assert list(trends["n"]) == [19, 20, 60, 19]

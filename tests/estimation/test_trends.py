@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import REFERENCE
+from traincost.results.findings import estimation as findings
 
 from traincost.estimation import trends
-from traincost.results.findings import estimation as findings
+from traincost.estimation.lines import fit_line
 
 COMPUTE = REFERENCE / "compute"
 
@@ -196,8 +197,8 @@ def test_the_intervals_cover_the_truth(n, low, high):
             trends.bootstrap_slopes(days, log, 500, np.random.default_rng(seed)), [0.025, 0.975]
         )
         boot += a <= truth <= b
-        fitted = trends.fit_line(days, log)
-        student += fitted.slope_low <= truth <= fitted.slope_high
+        low, high = fit_line(days, log).slope_interval()
+        student += low <= truth <= high
     assert low <= boot / 1000 <= high
     assert 0.93 <= student / 1000 <= 0.97
 

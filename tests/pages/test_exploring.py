@@ -11,12 +11,12 @@ import numpy as np
 import papermill
 import pytest
 from conftest import ROOT, collection_of, record, write_run
+from traincost.pages.settings import Exploring
 
-from traincost import read_collection
 from traincost.analysis import knobs as speedups
 from traincost.errors import ParameterError
 from traincost.pages import controls, exploring, sortable
-from traincost.pages.settings import Exploring
+from traincost.reading.collection import read_collection
 
 PAYLOAD = '"><img src=x onerror=alert(1)>'
 VIEWS = (exploring.runs, exploring.dependence, exploring.levels, exploring.shares, exploring.knobs)

@@ -27,7 +27,7 @@ KNOBS = {
 def built(tmp_path_factory):
     folder = tmp_path_factory.mktemp("golden")
     parameters = publish.read_parameters(DATA / "continuous-v2.params.yaml")
-    publish.page(DATA / "continuous-v2", folder, parameters)
+    publish.page(DATA / "continuous-v2", folder, **parameters)
     return folder
 
 

@@ -55,7 +55,7 @@ def built(tmp_path, kind):
         reruns = {"eval": str(changed_collection(tmp_path / "other"))}
         baseline = str(small_collection(tmp_path / "again"))
         parameters = {"knobs": knobs, "reruns": reruns, "rerun_baseline": baseline}
-        publish.page(runs, tmp_path / "out", parameters if kind == "reruns" else {})
+        publish.page(runs, tmp_path / "out", **parameters if kind == "reruns" else {})
     return tmp_path / "out", "compare" if kind == "compare" else "profiling"
 
 
@@ -233,7 +233,7 @@ def test_a_page_that_says_what_cannot_be_said(tmp_path, runs, says):
     parameters = (
         {"knobs": [{"name": "k", "sections": ["x"], "kind": "cadence"}]} if "x" in str(runs[0]) else {}
     )
-    publish.page(tmp_path / "runs", tmp_path / "out", parameters)
+    publish.page(tmp_path / "runs", tmp_path / "out", **parameters)
     text = re.sub(r"<[^>]+>", "", page_of(tmp_path / "out"))
     for part in says:
         assert part in text
@@ -257,12 +257,12 @@ def test_hostile_names_from_runs_are_text_on_the_page(tmp_path):
                 status="failed" if i == 5 else "completed",
             ),
         )
-    publish.page(tmp_path / "runs", tmp_path / "out", {"project": payload, "note": payload})
+    publish.page(tmp_path / "runs", tmp_path / "out", project=payload, note=payload)
     write_run(tmp_path / "runs" / "more", record("more", config={"b": payload}, runtime_s=9.0))
     shutil.copytree(tmp_path / "runs", tmp_path / "after" / payload.replace("/", "|")[:40])
     (after,) = (tmp_path / "after").iterdir()
     write_run(after / "more", record(payload, config={"b": f"{payload}2", payload: 3}, runtime_s=8.0))
-    publish.compare(tmp_path / "runs", after, tmp_path / "out", {"note": payload})
+    publish.compare(tmp_path / "runs", after, tmp_path / "out", note=payload)
     for kind in ("profiling", "compare"):
         page = page_of(tmp_path / "out", kind)
         assert not re.search(r"<(script|img)", page)
@@ -288,16 +288,16 @@ def test_a_failed_cell_writes_no_page_and_keeps_the_notebook(tmp_path, monkeypat
     [
         (["-p", "rowz", "task"], "'rowz' is not a parameter; did you mean 'rows'"),
         (["-p", "rows", "nope"], "`rows` must be a setting of the runs, got 'nope'"),
-        (["-p", "replicates", "seed"], "`replicates` must be a list, got 'seed'"),
+        (["-p", "replicates", "[3]"], "`replicates` must be a list such as [seed], got [3]"),
         (["-p", "knobs", "[{name: k, sections: [a], kind: x}]"], "`kind` must be one of"),
-        (["-p", "knobs", "[{"], "`knobs` must be YAML of the type list"),
+        (["-p", "knobs", "[{"], "`knobs` must be a list such as [{…}], as YAML, got '[{'"),
         (["-f", "missing.yaml"], "the parameter file missing.yaml cannot be read"),
         (["-f", "list.yaml"], "must be a mapping of names to values"),
         (["-f", "tag.yaml"], "could not determine a constructor for the tag"),
         (["-p", "format", "parquet"], "`format` must be auto or one of"),
         (["-p", "cadence_section", "evla"], "`cadence_section` must be a section of the runs"),
         (["-p", "reruns", "{eval: runs}"], "`reruns` must name knobs, got 'eval'; there are: none"),
-        (["-p", "reruns", "{eval: 1}"], "`reruns` must map a knob to a directory, got 'eval': 1"),
+        (["-p", "reruns", "{eval: 1}"], "`reruns` must be a mapping such as {a: path}, got {'eval': 1}"),
     ],
 )
 def test_unusable_arguments_end_with_one_line(tmp_path, monkeypatch, capsys, arguments, message):
@@ -442,7 +442,7 @@ def test_names_that_are_words_of_ours_do_not_collide(tmp_path):
             tmp_path / "runs" / f"r{i}",
             record(f"r{i}", config=config, runtime_s=20.0 + i % 5, sections=sections, cost={"models": 1}),
         )
-    publish.page(tmp_path / "runs", tmp_path / "out", {"rows": "a\\.b", "columns": "lr"})
+    publish.page(tmp_path / "runs", tmp_path / "out", rows="a\\.b", columns="lr")
     report = json.loads((tmp_path / "out/profiling.json").read_text())
     shares = {row["section"]: row["share"] for row in report["tables"]["sections"]["rows"]}
     assert sum(shares.values()) == pytest.approx(1)
@@ -463,7 +463,7 @@ def test_many_levels_say_how_many_are_drawn(tmp_path):
         write_run(
             tmp_path / "runs" / f"r{i}", record(f"r{i}", config=config, runtime_s=20.0 + i, sections=sections)
         )
-    publish.page(tmp_path / "runs", tmp_path / "out", {"rows": "task"})
+    publish.page(tmp_path / "runs", tmp_path / "out", rows="task")
     page = page_of(tmp_path / "out")
     assert page.count("the first 24 of 30 levels") >= 3
     composition = page.split('id="figure-composition"')[1].split("</figure>")[0]
@@ -490,6 +490,23 @@ def test_a_kernel_that_dies_is_told_and_writes_no_page(tmp_path, monkeypatch, ca
     assert main(["page", str(small_collection(tmp_path / "runs", 2)), "-o", str(tmp_path / "out")]) == 1
     assert "the kernel died" in capfd.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_notebook_of_ones_own_becomes_a_page_where_it_lies(tmp_path, monkeypatch):
+    nb = nbformat.read(ROOT / "notebooks/compare.ipynb", as_version=4)
+    nb.cells.insert(0, nbformat.v4.new_code_cell("import helper\nopen('data.txt').close()"))
+    folder = tmp_path / "analyses"
+    folder.mkdir()
+    nbformat.write(nb, folder / "mine.ipynb")
+    (folder / "helper.py").write_text("")
+    (folder / "data.txt").write_text("")
+    small_collection(tmp_path / "runs")
+    changed_collection(tmp_path / "other")
+    monkeypatch.chdir(tmp_path)
+    page = publish.publish("analyses/mine.ipynb", before="runs", after="other", replicates="seed")
+    assert page == tmp_path / "reports/mine/mine.html"
+    assert "took" in page.read_text(encoding="utf-8")
+    assert str(tmp_path) not in page.read_text(encoding="utf-8")
 
 
 def test_a_page_is_computed_with_one_thread_unless_asked_otherwise(tmp_path, monkeypatch):

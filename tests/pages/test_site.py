@@ -7,12 +7,12 @@ import shutil
 import urllib.parse
 
 import pytest
+from traincost.results.report import FORMAT
 
 from traincost.__main__ import main
 from traincost.errors import NothingToReport
 from traincost.pages import site
 from traincost.results import render
-from traincost.results.report import FORMAT
 
 
 def report(folder, kind="profiling", **changes):

@@ -39,7 +39,7 @@ def repeated(folder, n, failed_every=None):
             run["status"] = "failed"
         write_run(folder / run["run_id"], run)
     return publish.page(
-        folder, folder.with_name("out"), publish.read_parameters(DATA / "continuous-v2.params.yaml")
+        folder, folder.with_name("out"), **publish.read_parameters(DATA / "continuous-v2.params.yaml")
     )
 
 

@@ -11,9 +11,9 @@ from conftest import DATA
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from traincost.reading import inventory
 from traincost.reading.collection import read_collection
 from traincost.reading.formats import READERS
+from traincost.results import inventory
 
 KINDS = sorted(READERS)
 # A name by which each reader is asked.

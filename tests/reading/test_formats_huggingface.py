@@ -448,11 +448,11 @@ def test_very_many_passes_end_soon(tmp_path):
 
 @pytest.mark.slow
 def test_a_page_and_a_card_with_settings_from_the_path(tmp_path):
-    publish.page(DATA / "huggingface", tmp_path, {"path_pattern": PATTERN})
+    publish.page(DATA / "huggingface", tmp_path, path_pattern=PATTERN)
     page = json.loads((tmp_path / "profiling.json").read_text())
     assert page["parameters"]["path_pattern"] == PATTERN
     assert "lr" in json.dumps(page["tables"]["fields"])
-    publish.estimate(DATA / "huggingface", tmp_path, {"path_pattern": PATTERN})
+    publish.estimate(DATA / "huggingface", tmp_path, path_pattern=PATTERN)
     card = json.loads((tmp_path / "estimation.json").read_text())
     assert card["parameters"]["path_pattern"] == PATTERN
     counted = json.loads((DATA / "huggingface/lr_0.001/batch_4/trainer_state.json").read_text())["total_flos"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from traincost.reading.formats.identity import iso, without_identity
+from traincost.reading.formats.run import iso, without_identity
 
 STARTED_S = 1_700_000_000.0  # 2023-11-14T22:13:20 UTC
 

@@ -711,7 +711,7 @@ def adds_up(found):
     slack = sections.TOLERANCE
     assert (t.unattributed() >= -slack * t.runtime_s).all()
     for i in range(len(t.paths)):
-        assert (t.rest(i) >= -slack * t.whole[:, i] - 1e-12).all() or not t.children(i), t.paths[i]
+        assert (t.rest(i) >= -slack * t.whole[:, i] - 1e-12).all() or not t.children[i], t.paths[i]
     cut = sections.composition(t).drop(columns="n_runs")
     assert cut.sum(axis=1).to_numpy() == pytest.approx(1)
     assert not sections.shares(t)["overlapping"].any()

@@ -353,7 +353,7 @@ def test_the_runs_of_selectiveft_give_the_known_effects(selective):
 @pytest.mark.reference
 def test_a_page_of_selectiveft_says_what_clears_chance(tmp_path):
     parameters = {**SELECTIVE_PARAMETERS, "path_pattern": SELECTIVE_PATTERN, "replicates": []}
-    page = publish.page(SELECTIVE, tmp_path, parameters)
+    page = publish.page(SELECTIVE, tmp_path, **parameters)
     report = json.loads((tmp_path / "profiling.json").read_text())
     assert report["parameters"]["runs_dir"] == "all_runs_flat"
     assert report["n_runs"] == 344

@@ -13,8 +13,6 @@ import pandas as pd
 import pytest
 from conftest import ROOT, record, write_run
 
-pytest.importorskip("pyarrow", reason="needs the scale extra")
-
 from traincost.__main__ import main
 from traincost.errors import NothingToReport, ParameterError
 from traincost.pages import publish
@@ -235,17 +233,20 @@ def test_the_page_of_an_index_is_that_of_its_directory(tmp_path, capsys):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-def test_an_index_of_a_newer_version_is_refused_in_one_line(tmp_path, capsys):
+def test_an_index_of_another_format_is_refused_in_one_line(tmp_path, capsys):
     write_run(tmp_path / "runs" / "a", record())
     index.refresh(tmp_path / "runs", tmp_path / "index")
     pointer = tmp_path / "index" / index.POINTER
-    pointer.write_text(pointer.read_text().replace(index.FORMAT, "traincost/index/2"))
+    pointer.write_text(pointer.read_text().replace(index.FORMAT, "traincost/index/9"))
     with pytest.raises(
-        NothingToReport, match=r"has the format 'traincost/index/2'; this .*: update traincost"
+        NothingToReport, match=r"has the format 'traincost/index/9'; this .*: update traincost"
     ):
         read_collection(tmp_path / "index")
     assert main(["index", str(tmp_path / "runs"), "-o", str(tmp_path / "index")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+    pointer.write_text(pointer.read_text().replace("traincost/index/9", index.OLD_FORMATS[0]))
+    with pytest.raises(NothingToReport, match=r"'traincost/index/1'; .*: make it again, in a new folder"):
+        read_collection(tmp_path / "index")
     pointer.write_text("{")
     with pytest.raises(NothingToReport, match="is damaged"):
         read_collection(tmp_path / "index")
@@ -268,7 +269,7 @@ def test_a_lost_part_is_told_in_one_line(tmp_path):
 
 # -- faults --------------------------------------------------------------------------------
 
-REFRESH = "import sys; from traincost.reading.batch import index; index.refresh(*sys.argv[1:3])"
+REFRESH = "import sys; from traincost.reading import index; index.refresh(*sys.argv[1:3])"
 
 
 def start(code, *arguments, **more):
@@ -291,7 +292,7 @@ def test_killed_at_any_moment_the_old_index_stays_whole(tmp_path):
     # It stops, and tells where, before each step that leaves a trace.
     stops = """
 import os, signal, sys
-from traincost import folders, index, parquet
+from traincost.reading import folders, index
 steps = iter(range(10**6))
 def stopping(function):
     def run(*arguments, **named):
@@ -300,8 +301,8 @@ def stopping(function):
         return function(*arguments, **named)
     return run
 folders.Here.create = stopping(folders.Here.create)
-parquet.Writer.add = stopping(parquet.Writer.add)
-parquet.Writer.close = stopping(parquet.Writer.close)
+index._Parts.add = stopping(index._Parts.add)
+index._Parts._finish = stopping(index._Parts._finish)
 os.fsync, os.replace = stopping(os.fsync), stopping(os.replace)
 index.refresh(*sys.argv[1:3])
 """

@@ -4,9 +4,9 @@ import pytest
 from conftest import record, write_run
 
 from traincost.errors import ParameterError
+from traincost.reading.batch import Claims
 from traincost.reading.collection import read_collection
 from traincost.reading.formats.paths import PathPattern
-from traincost.reading.ownership import Claims
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,8 @@ from conftest import ROOT, record, write_run
 from traincost.results.render import MAX_DOWNLOAD
 from traincost.results.report import Report, Shown
 
-from traincost import read_collection
 from traincost.pages import publish
-from traincost.pages.settings import Profiling
+from traincost.reading.collection import read_collection
 from traincost.results.prose import say
 from traincost.results.tables import MAX_RUNS, Heading, Origin, Table
 
@@ -101,7 +100,7 @@ def test_a_cost_row_names_its_runs(tmp_path):
             tmp_path / f"r{i}",
             record(f"r{i}", config={"a": "xy"[i % 2]}, cost={"cost_memory_mib": 5.0 + i}, runtime_s=9.0 + i),
         )
-    table = data(publish.page(tmp_path, tmp_path / "out", {"cost_by": ["a"]}))["tables"]["cost"]
+    table = data(publish.page(tmp_path, tmp_path / "out", cost_by=["a"]))["tables"]["cost"]
     assert [origin["runs"] for origin in table["origins"]] == [["r0", "r2"], ["r1", "r3"]]
 
 

@@ -1,18 +1,17 @@
 """Before and after: how much the paired runs changed, and what the change is made of.
 
-Two questions are kept apart. *Paired change*: the mean over configurations of the difference of
-mean log runtime, with its t interval; whether it can be told from chance is family-wise over the
-overall change and every level (Holm 1979, Scand. J. Stat. 6). *Decomposition*: the change of mean
-runtime over all runs, exactly, as which configurations were run, how often each section ran, what
-one call of it cost, and the rest. Each product's change is split with midpoint weights, a·b: Δa·b̄
-+ ā·Δb, which adds up without a remainder and does not depend on an order (the Shapley value of
-two factors; Shorrocks 2013, J. Econ. Inequal. 11).
+*Paired change*: the mean over configurations of the difference of mean log runtime, with its t
+interval, and a family-wise test over the overall change and every level (Holm 1979, Scand. J.
+Stat. 6). *Decomposition*: the change of mean runtime over all runs, exactly, as which
+configurations were run, how often each section ran, what one call of it cost, and the rest. The
+change of a product a·b is split as Δa·b̄ + ā·Δb, which leaves no remainder and depends on no order
+(the Shapley value of two factors; Shorrocks 2013, J. Econ. Inequal. 11).
 
-The unit is the configuration: its runs are averaged first. How much its change scatters is
-estimated from all configurations' changes, together with the scatter of repetitions unless an
-F-test finds the changes to vary more than that (Bancroft 1964, Biometrics 20); then from the
-changes alone. Simulated for twelve configurations of three seeds, a one-sided test at 5 % is wrong
-5 % of the time where configurations change alike, and at most 7.5 % where they do not.
+The unit is the configuration: its runs are averaged first. The variance of its change is estimated
+from the changes of all configurations, pooled with the variance of repetitions unless an F-test
+finds the former larger (Bancroft 1964, Biometrics 20). Simulated for twelve configurations of
+three seeds, a one-sided test at 5 % is wrong 5 % of the time where configurations change alike,
+and at most 7.5 % where they do not.
 
 Contract: two collections and their `pairs.Pairing` in, frames out.
 """
@@ -23,6 +22,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
 from traincost.analysis.sections import UNATTRIBUTED, cut, timing
 from traincost.analysis.verdicts import ALPHA, TOO_FEW
@@ -35,11 +35,14 @@ APART = "cannot be told apart"
 SAME = "no change"
 OVERALL = "all configurations"
 LEVEL = 0.95  # of the intervals
-NOT_POOLED = 0.025  # tail of the F-test from which repetitions say too little of the changes' scatter
+NOT_POOLED = 0.025  # tail of the F-test at or below which repetitions are not pooled
 EXACT = 1e-12  # log ratios closer than this are equal: rounding
 MIX = "which configurations were run"
 LEAST_DRAWN = 0.01  # of the largest part: a smaller one would not be seen beside it
 MIN_DRAWN, MAX_DRAWN = 3, 20  # parts with a row of their own
+_PART = (
+    "part", "count_before", "count_after", "call_before_s", "call_after_s", "count_s", "call_s", "total_s",
+)  # fmt: skip
 
 
 # -- paired change -------------------------------------------------------------------------
@@ -66,7 +69,7 @@ def runtime_change(before, after, pairing):
 
 
 def overall_change(before, after, pairing):
-    """Return the first row of `runtime_change`, as the only thing that is asked."""
+    """Return the first row of `runtime_change`, tested by itself."""
     each = _runtime_evidence(before, after, pairing)
     row = pd.DataFrame([_row("", OVERALL, each, *_estimates(each)[0])])
     return _relative(_judged(row, SLOWER, FASTER)).iloc[0]
@@ -100,7 +103,7 @@ def _partitions(pairing, configurations):
 
 
 def evidence(pairing, before, after):
-    """Return the change of each configuration, and what its repetitions say of its scatter.
+    """Return the change of each configuration, and the scatter of its repetitions.
 
     Parameters
     ----------
@@ -113,8 +116,7 @@ def evidence(pairing, before, after):
     DataFrame
         A row per configuration: ``configuration``, ``n_pairs``, ``before``, ``after`` (means),
         ``difference``; ``sum_sq``, ``df`` of the variance s² of a single pair's difference, from
-        repetitions; ``weight``, such that Var(difference) = weight · s² where nothing but these
-        scatters.
+        repetitions; ``weight``: by repetitions alone, Var(difference) = weight · s².
     """
     rows = []
     for configuration, group in pairing.pairs.groupby("configuration", sort=True):
@@ -134,9 +136,9 @@ def _repetitions(pairs):
     means = np.array([(a.mean(), b.mean()) for a, b in pairs])
     differences = means[:, 1] - means[:, 0]
     n = len(pairs)
-    if n > 1:  # what a seed does to both sides is no scatter of the change
+    if n > 1:  # pairs share a seed, so only their differences scatter
         sum_sq, df, weight = ((differences - differences.mean()) ** 2).sum(), n - 1, 1 / n
-    else:  # each side scatters by itself, and a difference of two runs by as much as both
+    else:  # the variances of two independent runs add up
         a, b = pairs[0]
         sum_sq = 2 * (((a - a.mean()) ** 2).sum() + ((b - b.mean()) ** 2).sum())
         df, weight = len(a) + len(b) - 2, (1 / len(a) + 1 / len(b)) / 2
@@ -164,7 +166,7 @@ def _pooled(between, df, each):
         return (between / df, df) if df else (np.nan, 0)
     within = each["sum_sq"].sum() / within_df * each["weight"].mean()
     if not df:
-        # A single configuration: its repetitions are all there is, and the change is its own.
+        # Of a single configuration, only repetitions vary.
         return (within, within_df) if len(each) == 1 else (np.nan, 0)
     if within <= EXACT**2 or stats.f.sf(between / df / within, df, within_df) <= NOT_POOLED:
         return between / df, df
@@ -189,9 +191,9 @@ def _row(factor, level, each, mean, se, df):
 
 
 def tail(mean, se, df, two_sided=False):
-    """Return the upper tail of t = mean / se, or both; NaN where nothing scatters it.
+    """Return the upper tail of t = mean / se, or both; NaN without an estimate of `se`.
 
-    Differences that are all alike, to rounding, decide by themselves.
+    Of differences that are all equal, to rounding, it is 0 or 1.
     """
     if not df or not np.isfinite(se):
         return np.nan
@@ -202,22 +204,19 @@ def tail(mean, se, df, two_sided=False):
 
 
 def holm(p):
-    """Return p-values adjusted by Holm's step-down method; a missing test takes no part.
+    """Return p-values adjusted by Holm's step-down method; NaN, a missing test, is left out.
 
     >>> holm(np.array([0.01, 0.04, np.nan])).tolist()
     [0.02, 0.04, nan]
     """
-    adjusted = np.full(len(p), np.nan)
-    order = [i for i in np.argsort(p, kind="stable") if np.isfinite(p[i])]
-    largest = 0.0
-    for rank, i in enumerate(order):
-        largest = max(largest, min(1.0, p[i] * (len(order) - rank)))
-        adjusted[i] = largest
+    adjusted, tested = np.full(len(p), np.nan), np.isfinite(p)
+    if tested.any():
+        adjusted[tested] = multipletests(p[tested], method="holm")[1]
     return adjusted
 
 
 def _judged(table, up, down):
-    """Add ``p_family`` and ``verdict``; where nothing changed at all there is nothing to test."""
+    """Add ``p_family`` and ``verdict``; a row without any change is not tested."""
     p = table["p"].to_numpy(dtype=float, copy=True)
     p[(table["log_ratio"].abs() <= EXACT) & (table["se"] <= EXACT)] = np.nan
     table = table.assign(p_family=holm(p))
@@ -251,13 +250,12 @@ def column_changes(before, after, pairing):
         relative = name.startswith("cost_") and all((v[np.isfinite(v)] > 0).all() for v in values)
         each = evidence(pairing, *map(np.log, values)) if relative else means
         if len(each):
-            found = _row("", "", each, *_estimates(each)[0])
-            ends = [found[key] for key in ("log_ratio", "log_low", "log_high")]
-            ends = np.expm1(ends) if relative else ends
+            row = _row("", "", each, *_estimates(each)[0])
+            change = [row[key] for key in ("log_ratio", "log_low", "log_high")]
+            change = np.expm1(change) if relative else change
             sides = means["before"].mean(), means["after"].mean()
-            rows.append(
-                (name, len(each), *sides, *ends, relative, found["p"], found["log_ratio"], found["se"])
-            )
+            tested = row["p"], row["log_ratio"], row["se"]
+            rows.append((name, len(each), *sides, *change, relative, *tested))
     names = ["column", "n_configurations", "before", "after", "change", "low", "high", "relative"]
     table = pd.DataFrame(rows, columns=[*names, "p", "log_ratio", "se"])
     return _judged(table, MORE, LESS).drop(columns=["log_ratio", "se"])
@@ -311,41 +309,44 @@ def decompose(before, after, pairing):
         ``parts["total_s"]`` sums to the change.
     """
     t = timing(stacked(before, after))
-    n_first = len(before.runs)
+    n_first, n = len(before.runs), len(pairing.configurations)
     of = [pairing.of_before, pairing.of_after]
-    sides = [np.s_[:n_first], np.s_[n_first:]]
-    n = len(pairing.configurations)
     runs = np.array([np.bincount(codes, minlength=n) for codes in of], dtype=float)
     weight = runs / runs.sum(axis=1, keepdims=True)
-    means = SimpleNamespace(
-        runs=runs,
-        of=of,
-        sides=sides,
-        common=(runs > 0).all(axis=0),
-        weight=weight.mean(axis=0),
-    )
-    runtime = _per_configuration(t.runtime_s, means)
-    rows = [_part(name, seconds, _counts(t, name), means) for name, seconds in cut(t).items()]
-    parts = pd.DataFrame(rows, columns=_PART)
-    parts = parts.iloc[np.lexsort((parts["part"], -parts["total_s"].abs()))]
-    rest = t.runtime_s - sum(cut(t).values())
-    mix, configurations = _mix(runtime, weight, means.common, pairing)
-    last = [_part(UNATTRIBUTED, rest, None, means), (MIX, *[np.nan] * 6, mix)]
-    parts = pd.concat([parts.astype(dict.fromkeys(_PART[1:], float)), pd.DataFrame(last, columns=_PART)])
-    overall = [t.runtime_s[side].mean() for side in sides]
-    return Decomposition(*map(float, overall), parts.reset_index(drop=True), configurations)
+    sides = _Sides(of, n_first, runs, (runs > 0).all(axis=0), weight.mean(axis=0))
+    parts = cut(t)
+    rows = [_part(name, seconds, _counts(t, name), sides) for name, seconds in parts.items()]
+    rows.sort(key=lambda row: (-abs(row[-1]), row[0]))
+    rest = t.runtime_s - sum(parts.values())
+    mix, configurations = _mix(sides.means(t.runtime_s), weight, sides.common, pairing)
+    rows += [_part(UNATTRIBUTED, rest, None, sides), (MIX, *[np.nan] * 6, mix)]
+    table = pd.DataFrame(rows, columns=_PART).astype(dict.fromkeys(_PART[1:], float))
+    overall = float(t.runtime_s[:n_first].mean()), float(t.runtime_s[n_first:].mean())
+    return Decomposition(*overall, table, configurations)
 
 
-_PART = (
-    "part",
-    "count_before",
-    "count_after",
-    "call_before_s",
-    "call_after_s",
-    "count_s",
-    "call_s",
-    "total_s",
-)
+@dataclass(frozen=True, eq=False)
+class _Sides:
+    """The runs of both sides by configuration.
+
+    `of` is the configuration of each run of a side, `n_first` the runs of the first; `runs`
+    (2, configurations) counts them, `common` says which configurations both sides have, and
+    `weight` is their mean share of the runs.
+    """
+
+    of: list
+    n_first: int
+    runs: np.ndarray
+    common: np.ndarray
+    weight: np.ndarray
+
+    def means(self, values):
+        """Return the mean of each configuration on each side, (2, configurations); NaN without runs."""
+        sums = [
+            np.bincount(codes, side, minlength=self.runs.shape[1])
+            for codes, side in zip(self.of, np.split(values, [self.n_first]), strict=True)
+        ]
+        return np.divide(sums, self.runs, out=np.full_like(self.runs, np.nan), where=self.runs > 0)
 
 
 def stacked(before, after):
@@ -367,24 +368,14 @@ def _counts(t, name):
     return np.where(absent & np.isnan(counts), 0.0, np.where(~absent & (counts == 0), np.nan, counts))
 
 
-def _per_configuration(values, means):
-    """Return the mean of each configuration on each side, (2, configurations); NaN where it has none."""
-    sums = [
-        np.bincount(codes, values[side], minlength=means.runs.shape[1])
-        for codes, side in zip(means.of, means.sides, strict=True)
-    ]
-    with np.errstate(invalid="ignore"):
-        return np.array(sums) / np.where(means.runs > 0, means.runs, np.nan)
-
-
-def _part(name, seconds, counts, means):
-    """Return a row of the parts: what of the change passed through this section."""
-    weight = means.weight[means.common]
-    whole = _per_configuration(seconds, means)[:, means.common]
+def _part(name, seconds, counts, sides):
+    """Return a row of the parts: the change of this section's seconds."""
+    weight = sides.weight[sides.common]
+    whole = sides.means(seconds)[:, sides.common]
     total = float(weight @ (whole[1] - whole[0]))
     if counts is None or not len(weight):
         return (name, *[np.nan] * 6, total)
-    n = _per_configuration(counts, means)[:, means.common]
+    n = sides.means(counts)[:, sides.common]
     by_count, by_call = _midpoint(n, whole)
     mean_n, mean_s = n @ weight / weight.sum(), whole @ weight / weight.sum()
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -395,7 +386,7 @@ def _part(name, seconds, counts, means):
 def _midpoint(n, seconds):
     """Split the change of seconds = n · seconds a call, per configuration, with midpoint weights.
 
-    What did not run on one side would have cost there what it costs on the other.
+    A section that did not run on one side is given the other side's seconds a call.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         call = np.where(n > 0, seconds / n, np.nan)
@@ -408,7 +399,7 @@ def _midpoint(n, seconds):
 
 def _mix(runtime, weight, common, pairing):
     """Return what the configurations' shares changed, and the table of configurations."""
-    # A configuration of one side only changed in share alone: it has no other runtime.
+    # A configuration on one side only has one runtime: all that changed is its share.
     known = np.where(np.isnan(runtime), runtime[::-1], runtime).mean(axis=0)
     moved = weight[1] - weight[0]
     about = known - weight.mean(axis=0) @ known  # the shares sum to 1, so this leaves the sum as it is
@@ -428,13 +419,13 @@ def _mix(runtime, weight, common, pairing):
 
 
 def drawn_parts(parts):
-    """Return the parts to draw: those that would be seen, and one row for all others together.
+    """Return the parts to draw: the large ones, and one row for all others together.
 
     Returns
     -------
     DataFrame
         Rows of `parts`, and last ``part`` "n other parts" with their ``total_s``, where several
-        would not be seen; ``attrs["n_others"]`` says how many, 0 where there is no such row.
+        are small; ``attrs["n_others"]`` says how many, 0 where there is no such row.
     """
     size = parts[["count_s", "call_s", "total_s"]].abs().max(axis=1)
     rank = size.rank(method="first", ascending=False)

@@ -13,7 +13,7 @@ from traincost.errors import ParameterError
 from traincost.words import natural, unique
 
 _COLUMNS = ("column", "mean", "std", "min", "max", "n", "n_runs", "shared_process")
-# What a run is called and repeats: no part of its configuration.
+# The name and the seed of a run are no part of its configuration.
 _NOT_SETTINGS = (f"{PREFIX}name", f"{PREFIX}seed")
 MANY_UNFINISHED = 0.2  # of a level's runs: its means are of the short ones
 
@@ -65,9 +65,9 @@ def cost_table(collection, split="cost", by=None, latest=True):
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=names)
 
 
-def cost_members(collection, by=None, latest=True):
+def cost_members(collection, by=None):
     """Return the ids of the runs of each row of `cost_table`: a dict of the row's keys to tuple."""
-    keys, runs = _row_keys(collection.runs, by, latest)
+    keys, runs = _row_keys(collection.runs, by, latest=True)
     if not len(runs):
         return {}
     ids = runs.groupby(keys, sort=False, dropna=False)["run_id"].agg(tuple)

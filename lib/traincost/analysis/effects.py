@@ -1,11 +1,8 @@
 """What runtime depends on: effect sizes per factor, and a family-wise test of each.
 
-Two things are kept apart. What is *shown* is one-way eta squared of the response over runs,
-with its chance level: how large it is on average for a factor that has nothing to do with
-the response. What is *concluded* is a test: log response, the configuration as unit (its
-replicates are not independent evidence), two F-tests per factor (alone, and with the other
-factors held), and the family-wise p-value of Westfall and Young (1993, "Resampling-based
-multiple testing", single step, min-p) from permutations shared by all tests.
+What is *shown* is one-way eta squared of the response over runs, with its chance level: its mean
+for a factor unrelated to the response. What is *concluded* is a test (`verdicts`), of the log
+response with the configuration as unit: its replicates are not independent evidence.
 
 Contract: an array and the runs' fields in, a frame out; randomness is seeded.
 """
@@ -23,7 +20,7 @@ from traincost.analysis.verdicts import CLEARING, N_PERMUTATIONS, family_wise
 REPLICATE = "replicate: shown, not tested"
 
 
-def main_effects(response, described, factors=None, n_permutations=N_PERMUTATIONS, seed=0):
+def main_effects(response, described, factors=None, n_permutations=N_PERMUTATIONS):
     """Effect of each factor on a response.
 
     Parameters
@@ -36,8 +33,6 @@ def main_effects(response, described, factors=None, n_permutations=N_PERMUTATION
         Dotted paths of config fields; all that vary, if left out.
     n_permutations : int
         Fewer are drawn for very many configurations; the column ``n_permutations`` says.
-    seed : int
-        Of the permutations.
 
     Returns
     -------
@@ -70,7 +65,7 @@ def main_effects(response, described, factors=None, n_permutations=N_PERMUTATION
     chosen = _chosen(described, factors)
     units = Units.of(_fields.factors(described), y)
     tested = units.at([field for field in chosen if field.is_factor])
-    verdicts = family_wise(tested, units.mean_log, n_permutations, seed)
+    verdicts = family_wise(tested, units.mean_log, n_permutations)
     table = _sizes(chosen, y, units).merge(verdicts, on="factor", how="left")
     table["verdict"] = table["verdict"].fillna(REPLICATE)
     table["held"] = [held if isinstance(held, tuple) else () for held in table["held"]]
@@ -115,24 +110,10 @@ def interactions(response, described):
 # -- what is shown -------------------------------------------------------------------------
 
 _SHOWN = (
-    "factor",
-    "kind",
-    "n_levels",
-    "n_runs",
-    "n_configurations",
-    "df",
-    "eta_squared",
-    "epsilon_squared",
-    "omega_squared",
-    "chance",
-    "log_epsilon_squared",
-    "low",
-    "high",
-    "direction",
-    "fixed_by",
-    "entangled_with",
-    "names",
-)
+    "factor", "kind", "n_levels", "n_runs", "n_configurations", "df", "eta_squared", "epsilon_squared",
+    "omega_squared", "chance", "log_epsilon_squared", "low", "high", "direction", "fixed_by",
+    "entangled_with", "names",
+)  # fmt: skip
 _ETA = _SHOWN.index("eta_squared")
 
 
@@ -254,8 +235,8 @@ def chance_level(df, n, n_units, between, replicate=False):
     return df / (n_units - 1) * between if n_units > 1 else np.nan
 
 
-def eta_interval(eta, df, residual_df, level=0.95):
-    """Return the interval of the population eta squared, by inverting the noncentral F.
+def eta_interval(eta, df, residual_df):
+    """Return the 95 % interval of the population eta squared, by inverting the noncentral F.
 
     The noncentrality whose distribution puts the observed F at each tail (Steiger 2004),
     over itself plus n.
@@ -278,7 +259,7 @@ def eta_interval(eta, df, residual_df, level=0.95):
             upper *= 2
         return optimize.brentq(excess, 0.0, upper, xtol=1e-9 * upper)
 
-    low, high = (noncentrality(tail) for tail in ((1 + level) / 2, (1 - level) / 2))
+    low, high = (noncentrality(tail) for tail in (0.975, 0.025))
     return low / (low + n), high / (high + n)
 
 

@@ -31,6 +31,7 @@ UNSET = "(unset)"
 EMPTY = "(empty)"
 ALL_RUNS = "all runs"
 MAX_NUMERIC_LEVELS = 8  # a numeric field with more values is tested as a trend
+N_BINS = 4  # of a numeric field with more values, for display
 MIN_RUNS_PER_LEVEL = 3  # on average, for a numeric field to be levels
 ENTANGLED_V = 0.75  # bias-corrected Cramér's V from which two factors are hard to separate
 MAX_CELL_ROWS, MAX_CELL_COLUMNS = 24, 12  # levels of two factors that are compared cell by cell
@@ -198,13 +199,13 @@ def cramers_v(f, g, n_runs=None):
     return float(np.sqrt(phi / smaller)) if smaller > 0 else 0.0
 
 
-def bins(field, n_bins=4):
+def bins(field):
     """Return codes for display: a numeric field in quartiles, any other by its levels."""
     values = field.values
-    if field.kind != "numeric" or field.n_levels <= n_bins:
+    if field.kind != "numeric" or field.n_levels <= N_BINS:
         return field.codes, field.labels
     present = np.isfinite(values)
-    edges = np.unique(np.quantile(values[present], np.linspace(0, 1, n_bins + 1)[1:-1]))
+    edges = np.unique(np.quantile(values[present], np.linspace(0, 1, N_BINS + 1)[1:-1]))
     codes = np.searchsorted(edges, values, side="left")  # NaN sorts last, into the top bin
     used, codes[present] = np.unique(codes[present], return_inverse=True)
     labels = []

@@ -1,12 +1,11 @@
-"""The gate for continuous integration: is a change slower than it may be?
+"""Decide, for continuous integration, whether a change is slower than a limit allows.
 
-A one-sided paired test on log runtime, with the configuration as unit (`comparisons`). With the
-95 % lower and upper bounds of the change, each one-sided:
+A one-sided paired test on log runtime, with the configuration as unit (`comparison`). With the
+one-sided 95 % lower and upper bounds of the change:
 
-- *slower*: the lower bound is above the limit; a slowdown beyond it cannot be chance.
+- *slower*: the lower bound is above the limit.
 - *within*: the upper bound is at or below the limit.
-- *too few runs*: the bounds enclose the limit, so that either may be true, or a single pair
-  leaves nothing to estimate chance from. More runs would draw the bounds together.
+- *too few runs*: the bounds enclose the limit, or a single pair leaves nothing to estimate chance from.
 
 Contract: two collections and their pairing in, a `Check` out; `results.gate` prints it.
 """

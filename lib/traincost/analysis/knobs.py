@@ -24,8 +24,12 @@ KINDS = ("cadence", "share")
 JOINT = "all knobs together"
 N_RESAMPLES = 2_000
 MAX_RESAMPLED = 4_000_000  # values drawn in all; large collections get fewer resamples
-MAX_DRAWN = 500_000  # values at once
+MAX_DRAWN = 500_000  # values in memory at a time
 MAX_PROPOSED = 8
+_COLUMNS = (
+    "knob", "change", "kind", "sections", "governed_share", "bound", "low", "high", "level_low",
+    "level_high", "pooled_bound", "saved_s", "speed_up", "n_known", "n_runs", "tier",
+)  # fmt: skip
 # What trains the model is the work itself, not a setting to turn.
 _TRAINING = re.compile(r"train|fit\b|forward|backward|optimi|step|loss\.backward", re.IGNORECASE)
 
@@ -45,6 +49,8 @@ class Knob:
         What to do, in words.
     kept : float
         Occurrences that remain, of a cadence knob.
+    proposed : bool
+        Whether `propose` made it, and no person.
     """
 
     name: str
@@ -52,6 +58,7 @@ class Knob:
     kind: str = "share"
     change: str = ""
     kept: float = 1
+    proposed: bool = False
 
     @classmethod
     def of(cls, entry):
@@ -64,7 +71,7 @@ class Knob:
         """
         if isinstance(entry, cls):
             return entry
-        allowed = tuple(cls.__dataclass_fields__)
+        allowed = ("name", "sections", "kind", "change", "kept")
         if not isinstance(entry, dict):
             raise ValueError(f"a knob must be a mapping with the keys {allowed}, got {entry!r}")
         unknown = sorted(map(str, set(entry) - set(allowed)))
@@ -85,7 +92,23 @@ class Knob:
         return Knob(name, tuple(map(str, self.sections)), self.kind, str(self.change), self.kept)
 
 
-def bounds(t, knobs=None, cadence_section=None, codes=None, seed=0):
+def knobs_of(entries):
+    """Return knobs of mappings from a parameter file.
+
+    Raises
+    ------
+    ParameterError
+        An entry is no knob, or two have one name.
+    """
+    try:
+        knobs = [Knob.of(entry) for entry in entries]
+    except (TypeError, ValueError) as problem:
+        raise ParameterError(f"`knobs`: {problem}") from None
+    _refuse_duplicates(knobs)
+    return knobs
+
+
+def bounds(t, knobs=None, cadence_section=None, codes=None):
     """Return the most that each knob, and all together, can save.
 
     Parameters
@@ -98,8 +121,6 @@ def bounds(t, knobs=None, cadence_section=None, codes=None, seed=0):
         own count, if left out.
     codes : ndarray of int, optional
         Level of each run; the range of the bound over levels is given for it.
-    seed : int
-        Of the resampling.
 
     Returns
     -------
@@ -113,72 +134,47 @@ def bounds(t, knobs=None, cadence_section=None, codes=None, seed=0):
         ``n_known`` (runs whose counts allow a bound), ``n_runs``; ``tier``; ``proposed``.
         The bound is NaN where no section matches, or no run's count is known.
     """
-    proposed = knobs is None
-    knobs = propose(t) if proposed else [Knob.of(knob) for knob in knobs]
+    knobs = propose(t) if knobs is None else knobs_of(knobs)
     if cadence_section is not None and cadence_section not in t.paths:
         raise ParameterError(
             f"`cadence_section` must be a section of the runs, got {cadence_section!r}; "
             f"there are: {', '.join(t.paths[:20]) or 'none'}"
         )
-    _refuse_duplicates(knobs)
+    names = [knob.name for knob in knobs]
+    for name in names:
+        if names.count(name) > 1 or name == JOINT:
+            raise ParameterError(f"`knobs` must have names of their own; {name!r} is taken")
     matched = {knob.name: _matched(knob, t.paths) for knob in knobs}
     rows, union, unknown = [], np.zeros_like(t.whole), np.zeros(t.whole.shape, dtype=bool)
     for knob in knobs:
         fractions = _fractions(knob, matched[knob.name], t, cadence_section)
-        rows.append(_row(knob, matched[knob.name], fractions, t, seed, codes))
+        rows.append(_row(knob, matched[knob.name], fractions, t, codes))
         np.fmax(union, fractions, out=union)
         unknown |= np.isnan(fractions)
     table = pd.DataFrame(rows, columns=_COLUMNS).sort_values(
         "bound", ascending=False, kind="stable", na_position="last", ignore_index=True
     )
     if len(knobs) > 1:
-        # A knob of unknown effect leaves the union unknown, unless another saves all there.
+        # Where one knob's effect is unknown, so is the union's, unless another saves the whole section.
         union[unknown & ~(union >= 1)] = np.nan
         anywhere = np.any(list(matched.values()), axis=0)
-        row = _row(Knob(JOINT, (), "joint"), anywhere, union, t, seed, codes)
+        row = _row(Knob(JOINT, (), "joint"), anywhere, union, t, codes)
         table = pd.concat([table, pd.DataFrame([row], columns=_COLUMNS)], ignore_index=True)
-    return table.assign(proposed=proposed)
+    return table.assign(proposed=any(knob.proposed for knob in knobs))
 
 
-_COLUMNS = (
-    "knob",
-    "change",
-    "kind",
-    "sections",
-    "governed_share",
-    "bound",
-    "low",
-    "high",
-    "level_low",
-    "level_high",
-    "pooled_bound",
-    "saved_s",
-    "speed_up",
-    "n_known",
-    "n_runs",
-    "tier",
-)
-
-
-def _refuse_duplicates(knobs):
-    names = [knob.name for knob in knobs]
-    for name in names:
-        if names.count(name) > 1 or name == JOINT:
-            raise ParameterError(f"`knobs` must have names of their own; {name!r} is taken")
-
-
-def _row(knob, matched, fractions, t, seed, codes):
+def _row(knob, matched, fractions, t, codes):
     known, saved_s = _saved(fractions, t)
     has = (t.whole[:, matched] > 0).any(axis=1)
     if not known.all() and not (known & has).any():
-        known[:] = False  # runs without the section say nothing of those with it
+        known[:] = False  # it is known only of runs without the section, which save nothing
     known &= matched.any()
     share = saved_s / t.runtime_s
     bound = low = high = level_low = level_high = pooled = total_s = np.nan
     if known.any():
         bound, total_s = share[known].mean(), saved_s[known].sum()
         pooled = total_s / t.runtime_s[known].sum()
-        low, high = _resampling_range(share, known, seed)
+        low, high = _resampling_range(share, known)
         level_low, level_high = _level_range(share, known, codes)
     governed_s = _saved(np.tile(matched.astype(float), (len(share), 1)), t)[1]
     return (
@@ -252,20 +248,19 @@ def _saved(fractions, t):
     saved = np.zeros_like(t.whole)
     for i in reversed(range(len(t.paths))):
         own = np.maximum(0.0, t.rest(i)) * fractions[:, i]
-        children = saved[:, t.children(i)].sum(axis=1)
+        children = saved[:, t.children[i]].sum(axis=1)
         saved[:, i] = np.where(fractions[:, i] >= 1, t.whole[:, i], np.minimum(t.whole[:, i], own + children))
     total = np.minimum(t.runtime_s, saved[:, t.roots].sum(axis=1))
     known = np.isfinite(total)
     return known, np.where(known, total, 0.0)
 
 
-def _resampling_range(share, known, seed):
+def _resampling_range(share, known):
     """Return the quantiles of the mean over runs drawn with replacement, the same for all knobs."""
-    n, rng = len(share), np.random.default_rng(seed)
+    n, rng = len(share), np.random.default_rng(0)
     values, sums, n_known = np.where(known, share, 0.0), [], []
     left = max(200, min(N_RESAMPLES, MAX_RESAMPLED // n))
     while left:
-        # So many at a time as fit the memory; the draws are the same.
         size = min(left, max(1, MAX_DRAWN // n))
         drawn = rng.integers(0, n, size=(size, n))
         n_known.append(known[drawn].sum(axis=1))
@@ -298,9 +293,9 @@ def propose(t):
     candidates = [i for i in range(len(t.paths)) if _is_candidate(t, share, i)]
     candidates = sorted(candidates, key=lambda i: -share[i])[:MAX_PROPOSED]
     return [
-        Knob(t.paths[i], (t.paths[i],), "cadence", "run it once instead of each time")
+        Knob(t.paths[i], (t.paths[i],), "cadence", "run it once instead of each time", proposed=True)
         if counts[i] > 1 and not _TRAINING.search(t.paths[t.parent[i]] if t.parent[i] >= 0 else "")
-        else Knob(t.paths[i], (t.paths[i],), "share", "do without it, or with less of it")
+        else Knob(t.paths[i], (t.paths[i],), "share", "do without it, or with less of it", proposed=True)
         for i in candidates
     ]
 
@@ -320,12 +315,12 @@ def _is_candidate(t, share, i):
     """Not training, not merely an umbrella of its children, and not a small piece of one."""
     if _TRAINING.search(t.paths[i]):
         return False
-    children = t.children(i)
+    children = t.children[i]
     covered = t.whole[:, children].sum() / max(t.whole[:, i].sum(), 1e-300) if children else 0.0
     trains = any(_TRAINING.search(t.paths[j]) for j in children)
     if covered > 0.5 and trains:
         return False
     parent = t.parent[i]
-    if parent < 0 or any(_TRAINING.search(t.paths[j]) for j in t.children(parent)):
+    if parent < 0 or any(_TRAINING.search(t.paths[j]) for j in t.children[parent]):
         return True
     return share[i] > 0.5 * share[parent]

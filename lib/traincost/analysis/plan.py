@@ -10,7 +10,7 @@ exp(Xβ̂ + (s² - v)/2) (Goldberger 1968, Econometrica 36, to first order).
 The interval of a total is simulated: one draw of the variances (scaled inverse χ²) and of β̂ for
 all cells, which share it, one of u for the runs of a configuration, one of e for each run. Where no
 configuration was repeated, u and e cannot be told apart, and all is taken for u: the seeds of a
-planned configuration then stray together, which makes the interval wider rather than too narrow.
+planned configuration are then drawn with one error, which makes the interval wider, not narrower.
 
 Contract: a collection's ``runs`` frame in, frames out; randomness is seeded.
 """
@@ -24,9 +24,10 @@ from scipy import stats
 
 from traincost.analysis import effects
 from traincost.analysis import fields as _fields
-from traincost.analysis import knobs as speedups
+from traincost.analysis import knobs as _knobs
 from traincost.analysis.designs import Units, design
 from traincost.analysis.sections import timing
+from traincost.analysis.subsets import label
 from traincost.analysis.verdicts import ALPHA
 from traincost.errors import NothingToReport, ParameterError
 
@@ -35,7 +36,15 @@ N_DRAWS = 10_000
 MAX_DRAWN = 5_000_000  # runs drawn in all; a larger plan gets fewer draws
 MAX_CELLS = 10_000  # configurations of a plan
 TOTAL = "the whole sweep"
-KEYS = ("levels", "seeds", "knobs", "devices", "price_per_hour", "currency", "replicates")
+DEFAULTS = {
+    "levels": {},
+    "seeds": 1,
+    "knobs": [],
+    "devices": 1,
+    "price_per_hour": None,
+    "currency": "USD",
+    "replicates": ["seed"],
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,15 +98,8 @@ def fit(runs, described):
     runtime_s = runs["runtime_s"].to_numpy(dtype=float)
     factors = _fields.held_fields(_fields.factors(described), len(runtime_s))
     units = Units.of(_fields.factors(described), runtime_s)
-    matrix = _matrix(factors, units.first, len(units.first))
-    return _fitted(factors, units, matrix, np.log(runtime_s))
-
-
-def _matrix(factors, at, n):
-    return np.column_stack([np.ones(n), *(design(field, at) for field in factors)])
-
-
-def _fitted(factors, units, matrix, log_runtime):
+    n = np.bincount(units.of_run)
+    matrix = np.column_stack([np.ones(len(n)), *(design(field, units.first) for field in factors)])
     covariance = np.linalg.pinv(matrix.T @ matrix)
     coefficients = covariance @ matrix.T @ units.mean_log
     df = len(matrix) - np.linalg.matrix_rank(matrix)
@@ -106,9 +108,8 @@ def _fitted(factors, units, matrix, log_runtime):
             f"too few runs to predict from: nothing is left to estimate chance from; "
             f"configurations: {len(matrix)}"
         )
-    n = np.bincount(units.of_run)
-    within = log_runtime - units.mean_log[units.of_run]
-    repeat_df = len(log_runtime) - len(n)
+    within = np.log(runtime_s) - units.mean_log[units.of_run]
+    repeat_df = len(within) - len(n)
     return Model(
         factors=factors,
         units=units,
@@ -204,13 +205,12 @@ def left_out(runs, described):
     middle = y[at] - deleted
     ends = np.exp([y[at], middle - half, middle + half])
     table = pd.DataFrame(dict(zip(names[1:4], ends, strict=True)))
-    table.insert(0, "configuration", [_label(model, i) for i in at])
+    labels = [
+        ", ".join(f"{field.name}={field.labels[field.codes[run]]}" for field in model.factors)
+        for run in model.units.first[at]
+    ]
+    table.insert(0, "configuration", labels)
     return table.assign(inside=np.abs(deleted) <= half)
-
-
-def _label(model, i):
-    at = model.units.first[i]
-    return ", ".join(f"{field.name}={field.labels[field.codes[at]]}" for field in model.factors)
 
 
 # -- a plan --------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ def plan(collection, proposal):
     ----------
     collection : Collection
     proposal : dict
-        ``levels`` (factor to a list of its levels; all that were seen of one left out), ``seeds``,
+        ``levels`` (factor to a list of its levels; all of a factor that is not named), ``seeds``,
         ``knobs`` (those turned, as `knobs.Knob` takes them), ``devices``, ``price_per_hour``,
         ``currency``, ``replicates``.
 
@@ -237,7 +237,7 @@ def plan(collection, proposal):
     Raises
     ------
     ParameterError
-        The proposal has an unknown key, a factor that is none, or a level never seen.
+        The proposal has an unknown key or factor, or a level that was never run.
     NothingToReport
         Too few runs to predict from.
     """
@@ -255,22 +255,16 @@ def plan(collection, proposal):
         n_runs=[*n_runs, sum(n_runs)], hours=seconds / 3600, low=low / 3600, high=high / 3600
     )
     if proposal["knobs"]:
-        table["hours_at_least"] = table["hours"] * (1 - turned(collection, proposal["knobs"]))
+        table["hours_at_least"] = table["hours"] * (1 - _turned(collection, proposal["knobs"]))
     table["device_hours"] = table["hours"] * proposal["devices"]
     if proposal["price_per_hour"] is not None:
         table["money"] = table["device_hours"] * proposal["price_per_hour"]
     return table
 
 
-def turned(collection, knobs):
-    """Return the most, as a share of runtime, that the knobs save together.
-
-    Raises
-    ------
-    ParameterError
-        A knob governs no section of the runs, or one whose count is not known.
-    """
-    bounds = speedups.bounds(timing(collection), knobs)
+def _turned(collection, knobs):
+    """Return the most, as a share of runtime, that the knobs save together."""
+    bounds = _knobs.bounds(timing(collection), knobs)
     for row in bounds.itertuples():
         if not np.isfinite(row.bound):
             raise ParameterError(f"`knobs`: what {row.knob!r} saves is not known: no section or count of it")
@@ -286,7 +280,7 @@ def _cells(model, levels):
             raise ParameterError(f"`levels` must name settings that the model holds ({known}), got {name!r}")
     chosen = []
     for name, field in by_name.items():
-        asked = [_level_text(level) for level in levels.get(name, field.labels)]
+        asked = [_fields.UNSET if level is None else label(level) for level in levels.get(name, field.labels)]
         for level in asked:
             if level not in field.labels:
                 known = ", ".join(field.labels[:20])
@@ -298,13 +292,6 @@ def _cells(model, levels):
     if np.prod([float(len(asked)) for asked in chosen]) > MAX_CELLS:
         raise ParameterError(f"`levels` make more than {MAX_CELLS} configurations; plan fewer at a time")
     return list(itertools.product(*chosen))
-
-
-def _level_text(level):
-    if level is None:
-        return _fields.UNSET
-    is_number = isinstance(level, int | float) and not isinstance(level, bool)
-    return f"{float(level):.12g}" if is_number else str(level)
 
 
 def _rows(model, i, cells):
@@ -330,19 +317,10 @@ def checked(proposal):
     ParameterError
         It has an unknown key, or a value of a wrong type.
     """
-    defaults = {
-        "levels": {},
-        "seeds": 1,
-        "knobs": [],
-        "devices": 1,
-        "price_per_hour": None,
-        "currency": "USD",
-        "replicates": ["seed"],
-    }
     for name in proposal:
-        if name not in KEYS:
-            raise ParameterError(f"a plan has the keys {', '.join(KEYS)}; got {name!r}")
-    filled = {**defaults, **proposal}
+        if name not in DEFAULTS:
+            raise ParameterError(f"a plan has the keys {', '.join(DEFAULTS)}; got {name!r}")
+    filled = {**DEFAULTS, **proposal}
     for name, kind in (("levels", dict), ("knobs", list), ("replicates", list), ("currency", str)):
         if not isinstance(filled[name], kind):
             raise ParameterError(f"`{name}` must be a {kind.__name__}, got {filled[name]!r}")
@@ -355,7 +333,7 @@ def checked(proposal):
             raise ParameterError(f"`{name}` must be a whole number above zero, got {value!r}")
     for knob in filled["knobs"]:
         try:
-            speedups.Knob.of(knob)
+            _knobs.Knob.of(knob)
         except (TypeError, ValueError) as problem:
             raise ParameterError(f"`knobs`: {problem}") from None
     price = filled["price_per_hour"]

@@ -1,8 +1,8 @@
 """Bound against measured saving: what happened when a knob was really turned.
 
-A bound (`speedups`) says what turning a knob saves at most, if nothing outside its sections
-changes. Here it meets runs in which it was turned. The measured saving is split into what went
-inside the knob's sections and what changed outside them, where a bound assumes no change.
+A bound (`knobs`) is what turning a knob saves at most, if nothing outside its sections changes.
+The saving measured in runs with the knob turned is split into what was saved in its sections, and
+what changed outside them.
 
 Contract: collections in, frames out.
 """
@@ -23,6 +23,11 @@ LEVEL = 0.95  # of the intervals
 ABOVE = "more than the bound"
 AT_BOUND = "as much as the bound"
 BELOW = "less than the bound"
+_COLUMNS = (
+    "knob", "kind", "change", "setting", "setting_before", "setting_after", "n_configurations", "bound",
+    "measured", "low", "high", "inside", "outside", "governed", "still_governed", "elsewhere",
+    "elsewhere_share", "outcome",
+)  # fmt: skip
 
 
 def measured_savings(baseline, reruns, knobs, cadence_section=None, replicates=("seed",)):
@@ -54,7 +59,7 @@ def measured_savings(baseline, reruns, knobs, cadence_section=None, replicates=(
     Raises
     ------
     ParameterError
-        A rerun is of no knob.
+        A rerun names no known knob.
     """
     knobs = {knob.name: knob for knob in map(Knob.of, knobs or [])}
     rows = []
@@ -68,34 +73,14 @@ def measured_savings(baseline, reruns, knobs, cadence_section=None, replicates=(
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-_COLUMNS = (
-    "knob",
-    "kind",
-    "change",
-    "setting",
-    "setting_before",
-    "setting_after",
-    "n_configurations",
-    "bound",
-    "measured",
-    "low",
-    "high",
-    "inside",
-    "outside",
-    "governed",
-    "still_governed",
-    "elsewhere",
-    "elsewhere_share",
-    "outcome",
-)
-
-
 def _row(knob, baseline, after, paired, cadence_section):
     before = _chosen(baseline, paired.pairs["before"])
     bound = float(bounds(timing(before), [knob], cadence_section)["bound"].iloc[0])
     saved, of, mask = _saved_by_section(knob, baseline, after, paired)
     measured = saved.sum(axis=1)
-    low, high = _interval(measured)
+    low = high = np.nan
+    if len(measured) > 1:
+        low, high = stats.ttest_1samp(measured, 0).confidence_interval(LEVEL)
     inside, outside = saved.loc[:, mask].sum(axis=1).mean(), saved.loc[:, ~mask].mean()
     elsewhere = outside.abs().idxmax()
     return (
@@ -127,18 +112,8 @@ def outcome(bound, low, high):
     return BELOW if high < bound else AT_BOUND
 
 
-def _interval(values):
-    n = len(values)
-    if n < 2:
-        return np.nan, np.nan
-    half = stats.t.ppf((1 + LEVEL) / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)
-    return values.mean() - half, values.mean() + half
-
-
 def _saved_by_section(knob, baseline, after, paired):
-    """Return what each section's own time saved, as a share of runtime before.
-
-    A section's own time is what its children leave of it, so that these are disjoint.
+    """Return what each section's own time, without its children's, saved as a share of runtime before.
 
     Returns
     -------

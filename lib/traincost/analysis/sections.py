@@ -19,9 +19,9 @@ UNATTRIBUTED = "unattributed"
 REST = "{}, inside but untimed"
 OTHER = "other sections"
 SPLIT_ABOVE = 0.5  # a part of a composition with a larger mean share is shown by its children
-LEAST_DRAWN = 0.01  # mean share: a part of a bar that has less in each cannot be told by its colour
-MAX_PARTS = 8  # of a composition, before the smallest are put together
-# Words with a meaning of their own here; a section of that name is shown with a word behind.
+LEAST_DRAWN = 0.01  # mean share of a part that can be seen in a bar
+MAX_PARTS = 8  # of a composition; the smallest beyond are put together
+# Row and column names of ours: a section of such a name gets "(section)" behind it.
 RESERVED = (UNATTRIBUTED, OTHER, "n_runs", "level", "all knobs together")
 TOLERANCE = 1e-3  # relative: what profilers round their seconds to
 
@@ -36,7 +36,7 @@ class Timing:
         Sections, parents before their children.
     parent : list of int
         Index of the nearest recorded ancestor, -1 for none.
-    below : list of list of int
+    children : list of list of int
         Indices of the sections whose nearest recorded ancestor each is.
     seconds, counts : ndarray, (runs, sections)
         As recorded; NaN where a run lacks the section, or its count.
@@ -47,7 +47,7 @@ class Timing:
 
     paths: list
     parent: list
-    below: list
+    children: list
     seconds: np.ndarray
     counts: np.ndarray
     whole: np.ndarray
@@ -58,13 +58,9 @@ class Timing:
         """Indices of the sections that have no recorded ancestor."""
         return [i for i, parent in enumerate(self.parent) if parent < 0]
 
-    def children(self, i):
-        """Indices of the sections whose nearest recorded ancestor is `i`."""
-        return self.below[i]
-
     def rest(self, i):
         """Seconds of section `i` that none of its children covers, per run."""
-        return self.whole[:, i] - self.whole[:, self.children(i)].sum(axis=1)
+        return self.whole[:, i] - self.whole[:, self.children[i]].sum(axis=1)
 
     def unattributed(self):
         """Seconds of each run that no section timed; negative where sections overlap."""
@@ -91,11 +87,11 @@ def timing(collection):
     seconds[at] = frame["seconds"]
     counts[at] = frame["count"]
     parent = _parents(paths)
-    below = [[] for _ in paths]
+    children = [[] for _ in paths]
     for i, above in enumerate(parent):
         if above >= 0:
-            below[above].append(i)
-    return Timing(paths, parent, below, seconds, counts, _filled(seconds, below), runtime_s)
+            children[above].append(i)
+    return Timing(paths, parent, children, seconds, counts, _filled(seconds, children), runtime_s)
 
 
 def _parents(paths):
@@ -109,14 +105,13 @@ def _parents(paths):
     return parents
 
 
-def _filled(seconds, below):
+def _filled(seconds, children):
     whole = np.nan_to_num(seconds)
     present = ~np.isnan(seconds)
-    for i in reversed(range(len(below))):  # children come after their parents
-        if below[i]:
-            lacking = ~present[:, i] & present[:, below[i]].any(axis=1)
-            whole[lacking, i] = whole[lacking][:, below[i]].sum(axis=1)
-            present[lacking, i] = True
+    for i, inside in reversed(list(enumerate(children))):  # children come after their parents
+        lacking = ~present[:, i] & present[:, inside].any(axis=1)
+        whole[lacking, i] = whole[lacking][:, inside].sum(axis=1)
+        present[lacking, i] = True
     return whole
 
 
@@ -154,21 +149,24 @@ def shares(t):
             "seconds": seconds.sum(axis=0),
             "count": [*mean_present(t.counts), np.nan],
             "per_occurrence_s": [*mean_present(t.seconds / t.counts), np.nan],
-            "untimed_share": [*_untimed(t), np.nan],
-            "overlapping": [*_overlapping(t), bool((t.unattributed() < -_slack(t.runtime_s)).any())],
+            "untimed_share": [*_of_parents(t, lambda rest, _: (rest / t.runtime_s).mean(), np.nan), np.nan],
+            "overlapping": [*_of_parents(t, _exceeds, False), _exceeds(t.unattributed(), t.runtime_s)],
         }
     )
-    last = table["section"].eq(UNATTRIBUTED) & (table.index == len(table) - 1)
-    return (
-        table.assign(last=last)
-        .sort_values(["last", "share"], ascending=[True, False], kind="stable", ignore_index=True)
-        .drop(columns="last")
-    )
+    order = np.argsort(-table["share"].to_numpy()[:-1], kind="stable")
+    return table.iloc[[*order, len(order)]].reset_index(drop=True)
 
 
-def _untimed(t):
-    """Mean share of each parent that its children leave untimed; NaN for one without children."""
-    return [(t.rest(i) / t.runtime_s).mean() if t.children(i) else np.nan for i in range(len(t.paths))]
+def _of_parents(t, function, otherwise):
+    """Return a function of what a section's children leave of it and of its seconds, for each section."""
+    return [
+        function(t.rest(i), t.whole[:, i]) if inside else otherwise for i, inside in enumerate(t.children)
+    ]
+
+
+def _exceeds(rest, whole):
+    """Say whether the parts of a whole exceed it in some run (threads), by more than rounding."""
+    return bool((rest < -TOLERANCE * whole).any())
 
 
 def mean_present(values):
@@ -179,22 +177,11 @@ def mean_present(values):
         return np.where(finite, values, 0.0).sum(axis=0) / np.where(n > 0, n, np.nan)
 
 
-def _overlapping(t):
-    """Say, per section, whether its children exceed it in some run (threads, or rounding)."""
-    return [
-        bool(t.children(i)) and bool((t.rest(i) < -_slack(t.whole[:, i])).any()) for i in range(len(t.paths))
-    ]
-
-
-def _slack(seconds):
-    return TOLERANCE * seconds
-
-
-def composition(t, by=None, max_parts=MAX_PARTS):
+def composition(t, by=None):
     """Return a cut through the tree: disjoint parts that, with the rest, make up each run.
 
     A part whose mean share exceeds `SPLIT_ABOVE` is replaced by its children and by what of
-    it they leave untimed; the smallest parts are put together beyond `max_parts`.
+    it they leave untimed; the smallest parts are put together beyond `MAX_PARTS`.
 
     Parameters
     ----------
@@ -210,10 +197,9 @@ def composition(t, by=None, max_parts=MAX_PARTS):
     """
     share = {name: seconds / t.runtime_s for name, seconds in cut(t).items()}
     order = sorted(share, key=lambda name: -share[name].mean())
-    if len(order) > max_parts:
-        small = order[max_parts - 1 :]
-        share[OTHER] = sum(share[name] for name in small)
-        order = [*order[: max_parts - 1], OTHER]
+    if len(order) > MAX_PARTS:
+        share[OTHER] = sum(share[name] for name in order[MAX_PARTS - 1 :])
+        order = [*order[: MAX_PARTS - 1], OTHER]
     frame = pd.DataFrame({name: share[name] for name in order}, index=range(len(t.runtime_s)))
     frame[UNATTRIBUTED] = t.unattributed() / t.runtime_s
     whole = frame.mean().to_frame().T.assign(level=ALL_RUNS, n_runs=len(frame))
@@ -227,9 +213,9 @@ def composition(t, by=None, max_parts=MAX_PARTS):
 
 
 def drawn_parts(composition):
-    """Return a `composition` to draw: parts that would be seen in no row are put together as `OTHER`.
+    """Return a `composition` to draw: several parts too small to see in any row become `OTHER`.
 
-    The largest is always kept, and one such part alone is, too; each row still sums to 1.
+    The largest is always kept; each row still sums to 1.
     """
     parts = composition.drop(columns=["n_runs", UNATTRIBUTED])
     unseen = [name for name in parts.columns[1:] if name == OTHER or parts[name].max() < LEAST_DRAWN]
@@ -249,7 +235,7 @@ def cut(t):
     parts, queue = {}, list(t.roots)
     while queue:
         i = queue.pop(0)
-        children = t.children(i)
+        children = t.children[i]
         if children and (t.whole[:, i] / t.runtime_s).mean() > SPLIT_ABOVE:
             parts[REST.format(t.paths[i])] = t.rest(i)
             queue += children
@@ -270,8 +256,8 @@ def subsections(t):
     """Return the children of the largest part of the cut that has any."""
     parts = cut(t)
     for name in sorted(parts, key=lambda name: -(parts[name] / t.runtime_s).mean()):
-        if name in t.paths and t.children(t.paths.index(name)):
-            return [t.paths[i] for i in t.children(t.paths.index(name))]
+        if name in t.paths and t.children[t.paths.index(name)]:
+            return [t.paths[i] for i in t.children[t.paths.index(name)]]
     return []
 
 

@@ -42,6 +42,9 @@ def subset(collection, where=None, statuses=None, shortest_s=None, longest_s=Non
         A setting, level or status is not one of the collection's, or a range cannot be used.
     """
     _check_statuses(collection, statuses)
+    for name, limit in (("shortest_s", shortest_s), ("longest_s", longest_s)):
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float)):
+            raise ParameterError(f"`{name}` must be a number of seconds, got {limit!r}")
     conditions = [_condition(collection, name, kept) for name, kept in (where or {}).items()]
     masks = []
     for frame in (collection.runs, collection.excluded):

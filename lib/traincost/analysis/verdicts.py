@@ -1,7 +1,7 @@
 """Which factors' effects on runtime are distinguishable from chance.
 
-The test, on the log response with the configuration as unit: two F-tests per factor, alone
-and with the other factors held; the statistic is the smallest F-tail over all tests of all
+On the log response, with the configuration as unit, each factor has two F-tests, alone and with
+the other factors held. The statistic is the smallest F-tail over all tests of all
 factors, under permutations of the response that all tests share (Westfall and Young 1993,
 "Resampling-based multiple testing": single step, min-p). The family-wise p-value of a test is
 (1 + b) / (1 + B), b the draws whose smallest tail is at most its own.
@@ -49,16 +49,13 @@ class _Test:
         return len(self.basis) - 1 - self.whole.shape[1]
 
     def tails(self, explained, fitted, total):
-        """Return the F-tail of each response, by its sums of squares.
-
-        That of what the factor adds, that of the fit by `whole`, and that of all.
-        """
+        """Return the F-tail of each response, from the sums of squares of the factor, the fit and all."""
         residual = np.maximum(0.0, total - fitted)
         return f_tail(explained, residual, self.df, self.residual_df, total)
 
 
 class _Tests:
-    """Several F-tests, made on the same responses by one product of matrices."""
+    """Several F-tests of the same responses, by one product of matrices."""
 
     def __init__(self, tests):
         self._tests = tests

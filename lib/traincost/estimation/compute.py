@@ -13,7 +13,8 @@ import math
 from dataclasses import dataclass, field, fields
 
 import numpy as np
-from scipy import stats
+
+from traincost.estimation.lines import fit_line
 
 FLOP_PER_MULTIPLY_ADD = 2
 FORWARD_BACKWARD = 3  # a forward and a backward pass, in forward passes
@@ -257,41 +258,8 @@ def combine(operations_flop, burden_flop, utilisation=None, source=""):
 # -- converting one measure into the other ---------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Conversion:
-    """A log-log line from network operations to hardware burden (2007.05558 app. 8.1).
-
-    Attributes
-    ----------
-    n : int
-    intercept, slope, slope_se, r_squared, r_squared_adjusted : float
-        Of log10 burden on log10 operations.
-    residual_sd, x_mean, x_sum_sq : float
-        What a prediction interval needs.
-    x_low, x_high : float
-        Range of log10 operations that were fitted.
-    """
-
-    n: int
-    intercept: float
-    slope: float
-    slope_se: float
-    r_squared: float
-    r_squared_adjusted: float
-    residual_sd: float
-    x_mean: float
-    x_sum_sq: float
-    x_low: float
-    x_high: float
-
-    def interval(self, x, level=0.95):
-        """Return half the width, in log10, of the prediction interval at log10 operations `x`."""
-        t = stats.t.ppf((1 + level) / 2, self.n - 2)
-        return t * self.residual_sd * math.sqrt(1 + 1 / self.n + (x - self.x_mean) ** 2 / self.x_sum_sq)
-
-
 def fit_conversion(network_ops, burden):
-    """Fit log10 burden on log10 operations by least squares.
+    """Fit log10 hardware burden on log10 network operations by least squares (2007.05558 app. 8.1).
 
     Parameters
     ----------
@@ -300,34 +268,21 @@ def fit_conversion(network_ops, burden):
 
     Returns
     -------
-    Conversion
+    lines.Line
 
     Raises
     ------
     ValueError
         Fewer than three whole pairs, or all of one size.
     """
-    x, y = np.asarray(network_ops, dtype=float), np.asarray(burden, dtype=float)
-    whole = np.isfinite(x) & np.isfinite(y) & (x > 0) & (y > 0)
-    x, y = np.log10(x[whole]), np.log10(y[whole])
-    if len(x) < 3 or np.ptp(x) == 0:
-        raise ValueError(f"a conversion needs three pairs of different sizes, got {len(x)}")
-    fit = stats.linregress(x, y)
-    r_squared = fit.rvalue**2
-    residual = y - fit.intercept - fit.slope * x
-    return Conversion(
-        n=len(x),
-        intercept=float(fit.intercept),
-        slope=float(fit.slope),
-        slope_se=float(fit.stderr),
-        r_squared=float(r_squared),
-        r_squared_adjusted=float(1 - (1 - r_squared) * (len(x) - 1) / (len(x) - 2)),
-        residual_sd=float(np.sqrt((residual**2).sum() / (len(x) - 2))),
-        x_mean=float(x.mean()),
-        x_sum_sq=float(((x - x.mean()) ** 2).sum()),
-        x_low=float(x.min()),
-        x_high=float(x.max()),
-    )
+    return fit_line(*logs(network_ops, burden), needed="a conversion needs three pairs of different sizes")
+
+
+def logs(*values):
+    """Return log10 of several arrays, at the places where all are positive and finite."""
+    values = np.array([np.asarray(each, dtype=float) for each in values])
+    whole = (np.isfinite(values) & (values > 0)).all(axis=0)
+    return np.log10(values[:, whole])
 
 
 def to_hardware_burden(net_ops, fit):
@@ -336,7 +291,7 @@ def to_hardware_burden(net_ops, fit):
     Parameters
     ----------
     net_ops : float, in FLOP
-    fit : Conversion
+    fit : lines.Line
 
     Returns
     -------
@@ -344,7 +299,7 @@ def to_hardware_burden(net_ops, fit):
         With the 95 % prediction interval, n and R² of the fit, and a flag outside its range.
     """
     x = math.log10(_quantity(net_ops, "`net_ops`"))
-    y, half = fit.intercept + fit.slope * x, fit.interval(x)
+    y, half = fit.at(x), fit.interval(x)
     outside = not fit.x_low <= x <= fit.x_high
     return Estimate(
         10**y,

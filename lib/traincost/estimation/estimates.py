@@ -193,14 +193,15 @@ def fit_errors(estimates, target):
     if len(known) < 3 or known["value_flop"].nunique() < 2 or known["error"].nunique() < 2:
         return None
     data = known["error"], known["value_flop"]
-    forms = ("polynomial", "exponential")
     try:
         exponents = trends.exponents(*data)
     except ValueError:  # the error does not change with compute at all
         return None
     return {
         "exponents": exponents,
-        "projections": {form: trends.project(trends.fit_error(*data, form), target) for form in forms},
+        "projections": {
+            form: trends.project(trends.fit_error(*data, form), target, form) for form in trends.FORMS
+        },
     }
 
 

@@ -12,13 +12,12 @@ intervals are no evidence of two trends.
 Contract: a frame with ``system``, ``date``, ``flop`` in, frames out; randomness is explicit.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from traincost.errors import ParameterError
+from traincost.estimation.compute import logs
+from traincost.estimation.lines import fit_line
 
 DAYS_PER_YEAR = 365.25
 DAYS_PER_MONTH = DAYS_PER_YEAR / 12
@@ -30,7 +29,6 @@ NOISE = 2.0  # each estimate may be off by this factor (2202.05924 app. A, app. 
 N_DRAWS = 1_000
 MIN_SPAN_DAYS = 365  # a shorter history says nothing of growth by the year
 CHUNK = 1_000_000  # drawn rows in memory at a time
-LEVEL = 0.95
 ALL, REGULAR, LARGE = "all", "regular scale", "large scale"  # groups; all, where none is set apart
 
 
@@ -74,50 +72,6 @@ def window_scores(systems, window_days=WINDOW_DAYS, low_z=LOW_Z, large_z=LARGE_Z
     z = np.divide(log - centre - mean, sd, out=np.zeros_like(log), where=sd > 1e-9)
     late = (systems["date"] > pd.Timestamp(large_from)).to_numpy()
     return systems.assign(n_window=n, z=z, low_outlier=z < low_z, large_scale=(z > large_z) & late)
-
-
-@dataclass(frozen=True)
-class Line:
-    """A least-squares line of log10 FLOP on days.
-
-    Attributes
-    ----------
-    n : int
-    slope, intercept : float
-        Per day, at the mean date.
-    slope_low, slope_high : float
-        95 % interval from Student's t.
-    r_squared, x_mean : float
-    """
-
-    n: int
-    slope: float
-    intercept: float
-    slope_low: float
-    slope_high: float
-    r_squared: float
-    x_mean: float
-
-    def at(self, days):
-        """Return log10 FLOP on the line at `days`."""
-        return self.intercept + self.slope * (days - self.x_mean)
-
-
-def fit_line(days, log_compute):
-    """Fit a `Line`; ValueError for fewer than three rows or a single date."""
-    x, y = np.asarray(days, dtype=float), np.asarray(log_compute, dtype=float)
-    if len(x) < 3 or np.ptp(x) == 0:
-        raise ValueError(f"a trend needs three systems of different dates, got {len(x)}")
-    # Dates are centred: day numbers in the tens of thousands would cost half the digits.
-    centred = x - x.mean()
-    sum_sq = (centred**2).sum()
-    slope = (centred * (y - y.mean())).sum() / sum_sq
-    residual = y - y.mean() - slope * centred
-    total = ((y - y.mean()) ** 2).sum()
-    se = np.sqrt((residual**2).sum() / (len(x) - 2) / sum_sq)
-    half = stats.t.ppf((1 + LEVEL) / 2, len(x) - 2) * se
-    r_squared = 1 - (residual**2).sum() / total if total > 0 else np.nan
-    return Line(len(x), slope, y.mean(), slope - half, slope + half, r_squared, x.mean())
 
 
 def perturbed_draw(log_compute, rng, factor=NOISE):
@@ -243,15 +197,18 @@ def _trend(part, n_draws, rng, noise, days_per_year, days_per_month):
     days, log = _days(part["date"]), np.log10(part["flop"].to_numpy(dtype=float))
     line = fit_line(days, log)
     low, high = np.quantile(bootstrap_slopes(days, log, n_draws, rng, noise), [0.025, 0.975])
+    t_low, t_high = line.slope_interval()
     # Resampling a handful of rows hardly varies them, so the t interval must agree.
-    established = bool(low > 0 and line.slope_low > 0)
+    established = bool(low > 0 and t_low > 0)
+    # Where lines of the interval's slopes, through the mean point, begin and end.
+    first, last = line.x_low - line.x_mean, line.x_high - line.x_mean
     return {
         "n": line.n,
         "slope": line.slope * days_per_year,
         "slope_low": low * days_per_year,
         "slope_high": high * days_per_year,
-        "slope_t_low": line.slope_low * days_per_year,
-        "slope_t_high": line.slope_high * days_per_year,
+        "slope_t_low": t_low * days_per_year,
+        "slope_t_high": t_high * days_per_year,
         "doubling_months": doubling_time(line.slope, days_per_month),
         "doubling_low": doubling_time(high, days_per_month),
         "doubling_high": doubling_time(low, days_per_month) if established else np.inf,
@@ -259,20 +216,12 @@ def _trend(part, n_draws, rng, noise, days_per_year, days_per_month):
         "r_squared": line.r_squared,
         "first": part["date"].min(),
         "last": part["date"].max(),
-        "start_flop": 10 ** line.at(days.min()),
-        "end_flop": 10 ** line.at(days.max()),
-        **_band(line, days, low, high),
-    }
-
-
-def _band(line, days, low, high):
-    """Return where lines of the interval's slopes, through the mean point, begin and end."""
-    first, last = days.min() - line.x_mean, days.max() - line.x_mean
-    return {
-        "start_low": 10 ** (line.intercept + high * first),
-        "start_high": 10 ** (line.intercept + low * first),
-        "end_low": 10 ** (line.intercept + low * last),
-        "end_high": 10 ** (line.intercept + high * last),
+        "start_flop": 10 ** line.at(line.x_low),
+        "end_flop": 10 ** line.at(line.x_high),
+        "start_low": 10 ** (line.y_mean + high * first),
+        "start_high": 10 ** (line.y_mean + low * first),
+        "end_low": 10 ** (line.y_mean + low * last),
+        "end_high": 10 ** (line.y_mean + high * last),
     }
 
 
@@ -342,33 +291,8 @@ def _days(dates):
 
 # -- error against compute -------------------------------------------------------------------
 
-
-@dataclass(frozen=True)
-class ErrorFit:
-    """Least squares of a form of the error on log10 compute.
-
-    Attributes
-    ----------
-    form : str
-        ``polynomial``: log10(1/error); ``exponential``: 1/error; both linear in log10 compute.
-    n : int
-    intercept, slope, slope_low, slope_high, r_squared : float
-        With the 95 % interval of the slope.
-    residual_sd, x_mean, x_sum_sq, x_high : float
-        `x_high` is the largest log10 compute fitted.
-    """
-
-    form: str
-    n: int
-    intercept: float
-    slope: float
-    slope_low: float
-    slope_high: float
-    r_squared: float
-    residual_sd: float
-    x_mean: float
-    x_sum_sq: float
-    x_high: float
+# What is linear in log10 compute, as a function of the error's log10.
+FORMS = {"polynomial": np.negative, "exponential": lambda log_error: 10**-log_error}
 
 
 def fit_error(error, compute_flop, form="polynomial"):
@@ -380,40 +304,21 @@ def fit_error(error, compute_flop, form="polynomial"):
         Fractions, above 0.
     compute_flop : array of float
     form : str
+        ``polynomial``: log10(1/error), or ``exponential``: 1/error, on log10 compute.
 
     Returns
     -------
-    ErrorFit
+    lines.Line
 
     Raises
     ------
     ValueError
         Unknown form, or fewer than three whole pairs.
     """
-    forms = {"polynomial": lambda e: -np.log10(e), "exponential": lambda e: 1 / e}
-    if form not in forms:
+    if form not in FORMS:
         raise ValueError(f"`form` must be polynomial or exponential, got {form!r}")
-    error, compute_flop = np.asarray(error, dtype=float), np.asarray(compute_flop, dtype=float)
-    whole = np.isfinite(error) & np.isfinite(compute_flop) & (error > 0) & (compute_flop > 0)
-    x, y = np.log10(compute_flop[whole]), forms[form](error[whole])
-    if len(x) < 3 or np.ptp(x) == 0:
-        raise ValueError(f"a fit needs three systems of different compute, got {len(x)}")
-    fit = stats.linregress(x, y)
-    half = stats.t.ppf((1 + LEVEL) / 2, len(x) - 2) * fit.stderr
-    residual = y - fit.intercept - fit.slope * x
-    return ErrorFit(
-        form,
-        len(x),
-        float(fit.intercept),
-        float(fit.slope),
-        float(fit.slope - half),
-        float(fit.slope + half),
-        float(fit.rvalue**2),
-        float(np.sqrt((residual**2).sum() / (len(x) - 2))),
-        float(x.mean()),
-        float(((x - x.mean()) ** 2).sum()),
-        float(x.max()),
-    )
+    x, log_error = logs(compute_flop, error)
+    return fit_line(x, FORMS[form](log_error), "a fit needs three systems of different compute")
 
 
 def exponents(error, compute_flop):
@@ -435,24 +340,31 @@ def exponents(error, compute_flop):
     fit = fit_error(error, compute_flop)
     if fit.slope == 0:
         raise ValueError("the error does not change with compute, so it has no exponent")
-    reverse = fit.r_squared / fit.slope  # slope of x on y
+    low, high = fit.slope_interval()
     return {
         "n": fit.n,
         "r_squared": fit.r_squared,
         "slope": -fit.slope,
         "error_on_compute": 1 / abs(fit.slope),
-        "low": 1 / max(abs(fit.slope_low), abs(fit.slope_high)),
-        "high": 1 / fit.slope_low if fit.slope_low > 0 else np.inf,
-        "compute_on_error": abs(reverse),
-        "established": fit.slope_low > 0,
+        "low": 1 / max(abs(low), abs(high)),
+        "high": 1 / low if low > 0 else np.inf,
+        "compute_on_error": abs(fit.r_squared / fit.slope),
+        "established": low > 0,
     }
 
 
-def project(fit, target_error, level=LEVEL):
+def project(fit, target_error, form="polynomial"):
     """Return the compute at which a fit reaches a target error, with its prediction interval.
 
     The interval is Fieller's (calibration): all computes whose prediction interval of a single
     new system holds the target.
+
+    Parameters
+    ----------
+    fit : lines.Line
+        What `fit_error` returns for the same `form`.
+    target_error : float
+    form : str
 
     Returns
     -------
@@ -460,12 +372,10 @@ def project(fit, target_error, level=LEVEL):
         ``log10_flop``, ``low``, ``high`` (infinite where the slope's sign is not certain), and
         ``orders_beyond``, how far past the largest compute fitted that lies.
     """
-    y = -np.log10(target_error) if fit.form == "polynomial" else 1 / target_error
-    x = (y - fit.intercept) / fit.slope
-    t = stats.t.ppf((1 + level) / 2, fit.n - 2)
-    scale = (t * fit.residual_sd) ** 2
+    distance = FORMS[form](np.log10(target_error)) - fit.y_mean
+    x = fit.x_mean + distance / fit.slope
+    scale = (fit.t * fit.residual_sd) ** 2
     a = fit.slope**2 - scale / fit.x_sum_sq
-    distance = y - (fit.intercept + fit.slope * fit.x_mean)
     low, high = -np.inf, np.inf
     if a > 0:
         root = np.sqrt(scale * (a * (1 + 1 / fit.n) + distance**2 / fit.x_sum_sq))

@@ -1,7 +1,7 @@
 """Our own builds, recorded as the runs on a page are: ``traincost page RUNS_DIR --profile``.
 
 Each build of a page is a run of a collection beside it, ``build/runs``, whose page says where the
-time of a build goes. Its sections are the parts that `publish.publish` names; below ``notebook``
+time of a build goes. Its sections are the parts that `publish.build` names; below ``notebook``
 they are the notebook's cells, by their tag or the heading above them, as papermill timed them, and
 the figures drawn in them.
 """
@@ -18,7 +18,9 @@ from traincost.pages import publish
 from traincost.reading import remote
 
 TIMES_MIME = "application/vnd.traincost.times+json"
-_LAST_CELL = f"from traincost import figures\ndisplay({{{TIMES_MIME!r}: list(figures.TAKEN)}}, raw=True)"
+_LAST_CELL = (
+    f"from traincost.results import figures\ndisplay({{{TIMES_MIME!r}: list(figures.TAKEN)}}, raw=True)"
+)
 
 
 class Watch:
@@ -80,15 +82,15 @@ def recorded(build, output=None):
             place = _next(page.parent / "build" / "runs")
             run.run_id = place.name
         shutil.move(Path(kept, RECORD_NAME), place / RECORD_NAME)
-    parameters = {"collection": f"builds of {run.config['collection']}"}
-    return page, publish.page(place.parent, page.parent / "build", parameters)
+    name = f"builds of {run.config['collection']}"
+    return page, publish.page(place.parent, page.parent / "build", collection=name)
 
 
 def _described(notebook):
     """Return what tells one build from another."""
-    from traincost.pages.exporter import report_data
+    from traincost.pages.exporter import read
 
-    report = report_data(notebook)
+    report, _ = read(notebook, "profiling")
     asked = report["parameters"]
     return {
         "collection": asked["collection"] or asked["runs_dir"],
@@ -136,7 +138,7 @@ def cell_seconds(notebook, drawn=()):
 
 def _heading(source):
     """Return the anchor of the last heading in a Markdown cell, or an empty text."""
-    from traincost.pages.exporter import anchor
+    from traincost.pages.outputs import anchor
 
     headings = [line.lstrip("# ") for line in source.splitlines() if line.startswith("#")]
     return anchor(headings[-1]) if headings else ""

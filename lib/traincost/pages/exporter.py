@@ -21,7 +21,7 @@ from traincost.pages import outputs, parameters
 from traincost.pages.gathering import Gathered
 from traincost.results import html, markup
 from traincost.results.provenance import parameters_table, versions_table
-from traincost.results.result import MIME, table_data
+from traincost.results.result import MIME, PAGE_HTML, table_data
 from traincost.results.style import TEMPLATES
 
 SITE_START, SITE_END = "<!--site-->", "<!--/site-->"  # around what `traincost site` writes into a page
@@ -177,12 +177,14 @@ def _shown(cell, gathered, left_out):
             continue
         result = data[MIME]
         prefix, is_shown_already = gathered.add(result)
-        made = _STYLE_SHEET.sub("", "".join(data.get("text/html", "")))
+        made = _STYLE_SHEET.sub("", "".join(data.get(PAGE_HTML) or data.get("text/html", "")))
         if is_shown_already:
             said = f"What {result['name']} says is shown above."
             yield Markup('<p class="note"><var>{}</var></p>').format(html.text(said))
-        else:
-            yield Markup(html.prefixed(made, prefix) if prefix else made)
+            continue
+        if prefix != result["prefix"]:  # of other runs than the first such result
+            yield Markup("<p>Of <code>{}</code>:</p>").format(html.shown(result["of"]))
+        yield Markup(html.prefixed(made, prefix) if prefix else made)
 
 
 def without_empty_headings(parts):

@@ -82,7 +82,8 @@ def _image(kind, content, described):
     if kind == "image/svg+xml":
         content = base64.b64encode(content.encode()).decode()
     source = f"data:{kind};base64,{re.sub(r'[^A-Za-z0-9+/=]', '', content)}"
-    alternative = "".join(described) or "Figure"
+    described = "".join(described)
+    alternative = described if described and not described.startswith("<") else "An image from the notebook"
     return Markup('<p class="output"><img src="{}" alt="{}"></p>').format(source, text(alternative))
 
 

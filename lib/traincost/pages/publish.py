@@ -1,8 +1,8 @@
-"""Parameters to papermill to a page: execute a notebook on a collection, and publish it.
+"""A notebook and its parameters to a page: checked, executed by papermill, exported, written.
 
-The kernel is this very interpreter, in a fresh temporary folder with an IPython directory of
-its own: nothing that lies beside the runs, or in the user's IPython profile, is imported,
-configured or read.
+The kernel is this very interpreter, with an IPython directory of its own: nothing in the user's
+profile is configured or read. Our own notebooks run in a fresh temporary folder, so that nothing
+that lies beside the runs is imported either; a user's notebook runs where it lies.
 """
 
 import contextlib
@@ -12,16 +12,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-import yaml
+from traincost.errors import NothingToReport, ParameterError, require
+from traincost.pages import parameters as declarations
+from traincost.pages.parameters import INPUTS, notebook_path, read_parameters
+from traincost.reading import folders, remote
+from traincost.results import checks
 
-from traincost.errors import NothingToReport, ParameterError
-from traincost.pages.settings import refuse_unknown
-from traincost.reading import engines, folders, remote
+__all__ = ["BuildFailed", "build", "compare", "estimate", "page", "publish", "read_parameters"]
 
-PACKAGE = Path(__file__).parents[1]
 KERNEL_LOG = "kernel.log"
 KERNEL_STARTS = 3
-# What a page computes with matrices is small: threads wait for each other for longer than they work.
+# The matrices of a page are small: BLAS threads cost more than they save here.
 _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
 
 
@@ -48,25 +49,23 @@ class Unwatched:
 UNWATCHED = Unwatched()
 
 
-def page(runs_dir, output=None, parameters=None, progress=False, watch=UNWATCHED):
-    """Build the profiling page of a directory or a table of runs.
+def page(runs_dir, output=None, progress=False, **parameters):
+    """Build the profiling page of a directory, an index or a table of runs.
 
     Parameters
     ----------
     runs_dir : str or path
     output : path, optional
         Folder for ``profiling.html`` and ``profiling.json``; ``reports/NAME`` if left out.
-    parameters : dict, optional
-        Of the notebook, beside `runs_dir`.
     progress : bool
         Show progress on standard error.
-    watch : Unwatched or builds.Watch
-        Told which part of the build begins and ends.
+    **parameters
+        Of ``profiling.ipynb``; ``traincost page --help`` lists them.
 
     Returns
     -------
-    Path
-        Of the page.
+    Path, or str
+        Of the page; its URL where `output` is one.
 
     Raises
     ------
@@ -75,125 +74,165 @@ def page(runs_dir, output=None, parameters=None, progress=False, watch=UNWATCHED
     BuildFailed
         A cell failed; no page was written.
     """
-    runs_dir, name = _input(runs_dir)
-    parameters = {**(parameters or {}), "runs_dir": runs_dir}
-    if parameters.get("scheduler"):
-        engines.check(parameters["scheduler"])  # rather than once a kernel has started
-    for other in ("sections_table", "rerun_baseline"):
-        if parameters.get(other):
-            parameters[other], _ = _input(parameters[other])
-    if isinstance(parameters.get("reruns"), dict):
-        parameters["reruns"] = {
-            knob: _input(path)[0] if isinstance(path, str) else path
-            for knob, path in parameters["reruns"].items()
-        }
-    return publish("profiling", parameters, output or Path("reports", name), progress, watch)
+    return build("profiling", {**parameters, "runs_dir": runs_dir}, output, progress)
 
 
-def compare(before, after, output=None, parameters=None, progress=False):
+def compare(before, after, output=None, progress=False, **parameters):
     """Build the page that compares two directories of runs.
 
     Parameters, result and errors as `page`; ``compare.html`` and ``compare.json``, by default in
     ``reports/BEFORE-AFTER``.
     """
-    (before, first), (after, second) = _input(before), _input(after)
-    parameters = {**(parameters or {}), "before": before, "after": after}
-    return publish("compare", parameters, output or Path("reports", f"{first}-{second}"), progress)
+    return build("compare", {**parameters, "before": before, "after": after}, output, progress)
 
 
-def estimate(systems, output=None, parameters=None, progress=False):
+def estimate(systems, output=None, progress=False, **parameters):
     """Build the estimation card of a sheet or CSV of systems, or of a directory of runs.
 
     Parameters, result and errors as `page`; ``estimation.html`` and ``estimation.json``.
     """
-    systems, name = _input(systems)
-    parameters = {**(parameters or {}), "systems": systems}
-    if parameters.get("claims"):
-        parameters["claims"] = os.path.abspath(parameters["claims"])
-    return publish("estimation", parameters, output or Path("reports", name), progress)
+    return build("estimation", {**parameters, "systems": systems}, output, progress)
 
 
-def _input(path):
-    """Return what a notebook reads, absolute or a URL, and its name."""
-    if remote.is_url(path):
-        remote.filesystem(path)  # refuses what it cannot be, before it stands in any notebook
-        return path, os.path.basename(remote.shown(path).rstrip("/")) or "runs"
-    path = os.path.abspath(os.fspath(path))
-    return path, _name(path) or "runs"
+def publish(notebook, output=None, progress=False, **parameters):
+    """Execute any notebook and write its page, ``NAME.html`` and ``NAME.json`` of ``NAME.ipynb``.
 
-
-def _name(path):
-    """Return the name of a directory, or of a file without its ending."""
-    name = os.path.basename(os.path.realpath(path))
-    return name if os.path.isdir(path) else os.path.splitext(name)[0]
-
-
-def publish(kind, parameters, output, progress=False, watch=UNWATCHED):
-    """Execute ``notebooks/<kind>.ipynb`` with `parameters` and write its page into `output`.
-
-    Returns
-    -------
-    Path, or str
-        Of the page; its URL where `output` is one.
+    Parameters, result and errors as `page`. The kernel works in the notebook's folder; a `Path` among
+    the parameters is relative to the caller's. The page is in ``reports/NAME`` if `output` is left out.
     """
+    return build(notebook, parameters, output, progress)
+
+
+def build(notebook, parameters, output=None, progress=False, watch=UNWATCHED):
+    """Check parameters, execute a notebook, and write its page.
+
+    Parameters
+    ----------
+    notebook : str or path
+        The name of one of our own (`parameters.INPUTS`), or the path of any.
+    parameters : dict
+        Of the notebook, its inputs among them.
+    output, progress
+        As in `page`.
+    watch : Unwatched or builds.Watch
+        Told which part of the build begins and ends.
+    """
+    is_own = notebook in INPUTS
     with watch.section("check"):
-        notebook = _checked_notebook(kind, parameters)
+        if is_own:
+            path, folder, name = notebook_path(notebook), None, notebook
+            parameters = usable(notebook, parameters)
+            collection = "-".join(name_of(parameters[name]) for name in INPUTS[notebook])
+        else:
+            path = Path(notebook).absolute()
+            folder, name = path.parent, path.stem
+            parameters, collection = _taken(path, parameters)[0], name
+        nb = _import_nbformat().read(path, as_version=4)
+    output = output or Path("reports", collection)
+    return _built(name, nb, parameters, output, progress, watch, folder)
+
+
+def usable(kind, parameters):
+    """Return the parameters of a notebook of ours, with absolute paths.
+
+    Raises
+    ------
+    ParameterError, NothingToReport
+        One cannot be used, or a path is not there.
+    """
+    parameters, declared = _taken(notebook_path(kind), parameters)
+    for name in INPUTS[kind]:
+        require(parameters[name], name, "a path or URL", parameters[name])
+    declarations.with_paths(parameters, declared, _refuse_missing)
+    checks.check(**parameters)
+    checks.table(parameters)
+    return parameters
+
+
+def _taken(path, parameters):
+    """Return the parameters as the notebook at `path` takes them, and what it declares."""
+    declared = declarations.declared(declarations.read_notebook(path))
+    return _absolute(declarations.checked(parameters, declared), declared), declared
+
+
+def _absolute(parameters, declared):
+    """Return the parameters with absolute paths; URLs stay."""
+    return declarations.with_paths(
+        parameters, declared, lambda name, path: path if remote.is_url(path) else os.path.abspath(path)
+    )
+
+
+def _refuse_missing(name, path):
+    """Refuse a path that is not there, and a URL that cannot be one."""
+    if remote.is_url(path):
+        remote.filesystem(path)
+    elif not os.path.exists(path):
+        raise NothingToReport(f"{name} {path!r} does not exist")
+
+
+def name_of(path):
+    """Return the name of what a page is of: that of a directory, or of a file without its ending."""
+    if remote.is_url(path):
+        return os.path.basename(remote.shown(path).rstrip("/")) or "runs"
+    name = os.path.basename(os.path.realpath(path))
+    return (name if os.path.isdir(path) else os.path.splitext(name)[0]) or "runs"
+
+
+def _built(name, notebook, parameters, output, progress, watch, folder):
+    """Execute a notebook, in `folder` or one of its own, and write its page."""
     elsewhere = remote.is_url(output)
     output = output.rstrip("/") if elsewhere else Path(output).absolute()
-    kept = (Path.cwd() if elsewhere else output) / f"{kind}.failed.ipynb"
+    kept = (Path.cwd() if elsewhere else output) / f"{name}.failed.ipynb"
     with watch.section("notebook"):
-        executed = execute(watch.prepared(notebook), parameters, kept, progress)
+        executed = execute(watch.prepared(notebook), parameters, kept, progress, folder)
     executed = watch.executed(executed)
     with watch.section("export"):
-        files = _files(kind, executed)
+        files = _files(name, executed)
     with watch.section("write"):
-        _write(kind, files, output)
-    return f"{remote.shown(output)}/{kind}.html" if elsewhere else output / f"{kind}.html"
+        _write(name, files, output)
+    return f"{remote.shown(output)}/{name}.html" if elsewhere else output / f"{name}.html"
 
 
-def _checked_notebook(kind, parameters):
-    """Return the notebook, which knows all `parameters`."""
-    import nbformat
+def _import_nbformat():
+    """Import nbformat without a grammar of addresses, which takes a second and no notebook needs.
 
-    from traincost.pages.exporter import declared_parameters
+    jsonschema compiles it as it is imported, where it is installed, to check the format ``iri``.
+    """
+    name = "rfc3987_syntax"
+    absent = "jsonschema" not in sys.modules and name not in sys.modules
+    if absent:
+        sys.modules[name] = None
+    try:
+        import nbformat
+    finally:
+        if absent:
+            del sys.modules[name]
+    return nbformat
 
-    notebook = nbformat.read(notebook_path(kind), as_version=4)
-    known = declared_parameters(notebook)
-    for name in parameters:
-        refuse_unknown(name, known)
-    return notebook
 
-
-def _files(kind, executed):
+def _files(name, executed):
     """Return the page and what goes beside it, name to bytes."""
     from traincost.pages.exporter import TraincostExporter
 
-    html, resources = TraincostExporter().from_notebook_node(executed)
-    files = {os.path.normpath(name): content for name, content in resources["outputs"].items()}
-    return {f"{kind}.html": html.encode("utf-8"), **files}
+    resources = {"metadata": {"name": name}}
+    html, resources = TraincostExporter().from_notebook_node(executed, resources)
+    files = {os.path.normpath(path): content for path, content in resources["outputs"].items()}
+    return {f"{name}.html": html.encode("utf-8"), **files}
 
 
-def _write(kind, files, output):
+def _write(name, files, output):
     """Put the files into the folder `output`, in the place of those of an earlier build."""
     folder = folders.at(output)
     with folders.told(folder):
         folder.make()
         folder.publish(files)
-        tables = folders.at(f"{output}/{kind}-tables")
+        tables = folders.at(f"{output}/{name}-tables")
         # Of tables that this report no longer has.
-        tables.remove([n for n in tables.names() if n.endswith(".csv") and f"{kind}-tables/{n}" not in files])
+        tables.remove([n for n in tables.names() if n.endswith(".csv") and f"{name}-tables/{n}" not in files])
 
 
-def notebook_path(kind):
-    """Return the notebook, beside the library in a checkout, inside it in an installed wheel."""
-    for folder in (PACKAGE.parent.parent / "notebooks", PACKAGE / "notebooks"):
-        if (folder / f"{kind}.ipynb").is_file():
-            return folder / f"{kind}.ipynb"
-    raise FileNotFoundError(f"the notebook {kind}.ipynb is not part of this installation")
-
-
-def execute(notebook, parameters, failed_path, progress=False):
-    """Return the notebook executed with `parameters` by papermill.
+def execute(notebook, parameters, failed_path, progress=False, working_folder=None):
+    """Return the notebook executed with `parameters` by papermill, in a temporary folder if none is given.
 
     Raises
     ------
@@ -217,7 +256,7 @@ def execute(notebook, parameters, failed_path, progress=False):
                 kept,
                 parameters=parameters,
                 progress_bar={"desc": "building", "leave": False} if progress else False,
-                cwd=folder,
+                cwd=str(working_folder or folder),
                 kernel_name="python3",
                 language="python",
                 kernel_manager_class=_own_kernel(folder),
@@ -297,37 +336,3 @@ def _own_kernel(folder):
             await super()._async_start_kernel(transport_encryption="required", **kwargs)
 
     return OwnKernel
-
-
-def read_parameters(path):
-    """Return the parameters in a YAML file.
-
-    Raises
-    ------
-    ParameterError
-        The file cannot be read, or is no mapping.
-    """
-    try:
-        with open(path, encoding="utf-8") as file:
-            values = yaml.safe_load(file)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
-        why = " ".join(str(problem).split())
-        raise ParameterError(f"the parameter file {path} cannot be read: {why}") from None
-    if values is None:
-        return {}
-    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
-        raise ParameterError(f"the parameter file {path} must be a mapping of names to values")
-    return values
-
-
-def typed(name, text, types):
-    """Return a parameter given on the command line as the type its notebook declares.
-
-    What is declared as text stays text, ``01`` and ``nan`` included; anything else is YAML.
-    """
-    if types.get(name, "str") == "str":
-        return text
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise ParameterError(f"`{name}` must be YAML of the type {types[name]}, got {text!r}") from None

@@ -1,20 +1,38 @@
-"""A table to sort, search and page through in a notebook, where itables is installed.
+"""The list of runs as a table to sort, search and page through in a notebook, by itables.
 
-The table's program is put into the notebook once (`load`), never fetched from a host; what
-comes from runs is text to it.
+Its program is put into the notebook, never fetched from a host; what comes from runs is text to it.
 """
 
 import importlib.util
+from dataclasses import dataclass, replace
 
-from traincost.results import render
-from traincost.results.tables import setting
+from traincost.results import html, style
+from traincost.results.result import PAGE_HTML, Result
 
 MAX_BYTES = 2**20  # of a table's data; beyond it, itables shows the first and last rows and says so
 
 
-def can_sort():
-    """Say whether itables is installed."""
-    return importlib.util.find_spec("itables") is not None
+def sorted_where_possible(answer):
+    """Return a list of runs with a table to sort, where itables is installed; any other answer as it is."""
+    is_list = isinstance(answer, Result) and answer.name == "listing" and answer.tables
+    return Sortable(answer) if is_list and importlib.util.find_spec("itables") else answer
+
+
+@dataclass(frozen=True)
+class Sortable:
+    """A list of runs whose table can be sorted in a notebook, and is a plain one on a page."""
+
+    result: Result
+
+    def __repr__(self):
+        return repr(self.result)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        bundle = self.result._repr_mimebundle_()
+        said = replace(self.result, blocks=self.result.blocks[:-1]).html()
+        table = _datatable(self.result.tables["listing"])
+        shown = f"{style.sheet()}\n{said}\n{table}"
+        return {**bundle, "text/html": shown, PAGE_HTML: bundle["text/html"]}
 
 
 def load():
@@ -32,18 +50,14 @@ def load():
         output.display()
 
 
-def sortable(table):
-    """Return a `tables.Table` as the HTML of a sortable one; numbers sort as numbers."""
+def _datatable(table):
+    """Return the table in the HTML of itables; numbers sort as numbers."""
     import itables
 
-    frame = table.frame[[heading.name for heading in table.headings]].copy()
-    for heading in table.headings:
-        if heading.is_text:
-            frame[heading.name] = [_cut(value) for value in frame[heading.name]]
-        elif heading.printer is setting:
-            frame[heading.name] = frame[heading.name].convert_dtypes()  # whole numbers as 1, not 1.0
-    frame.columns = [_cut(heading.text) for heading in table.headings]
-    html = itables.to_html_datatable(
+    # Whole numbers as 1, not 1.0.
+    frame = table.frame[[heading.name for heading in table.headings]].convert_dtypes()
+    frame.columns = [heading.text for heading in table.headings]
+    shown = itables.to_html_datatable(
         frame,
         table_id=f"table-{table.name}",
         allow_html=False,
@@ -53,9 +67,4 @@ def sortable(table):
         classes="display compact",
         display_logo_when_loading=False,
     )
-    return f"<p>{render.sentence(table.caption)}</p>{html}"
-
-
-def _cut(value):
-    text = "–" if value != value or value is None else str(value)
-    return text if len(text) <= render.MAX_SHOWN else f"{text[: render.MAX_SHOWN - 1]}…"
+    return f"{html.paragraph([table.caption])}{shown}"

@@ -1,19 +1,22 @@
-"""Read a batch of sources: the same function here, in a worker process, or on a cluster.
+"""Read sources in batches, and tell runs from the parts of other runs.
 
-A task goes in, a `rows.Block` comes out, and nothing else is shared: what a batch gives does not
-depend on any other.
+A task goes in, a `tables.Batch` comes out, and nothing else is shared: what a batch gives does not
+depend on any other, so that the same function reads here, in worker processes and on a cluster.
+
+The order of the register of readers is the order of claims: what a reader of logs finds in or
+below the directory of a run that an earlier reader found is a part of that run.
 """
 
 import json
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass
 
-from traincost.reading import remote
-from traincost.reading.formats import READERS
+from traincost.reading.formats import LOGS, READERS, STORES
 from traincost.reading.formats.files import parse_json, watched
 from traincost.reading.formats.run import UNREADABLE, Run
 from traincost.reading.listing import collector_paused
-from traincost.reading.rows import block
+from traincost.reading.tables import tabulated
 
 BATCH = 1_000  # sources
 
@@ -46,17 +49,19 @@ class Task:
     versions: dict | None = None
 
 
-def reader(listing, run, progress=iter, stamped=False):
-    """Return a function of positions in a `listing.Listing`, which yields the blocks read there.
+def engine(workers=1, scheduler=""):
+    """Return a context of a function of tasks that yields their batches in order (`engines.engine`)."""
+    if workers == 1 and not scheduler:
+        return nullcontext(lambda tasks: map(read_batch, tasks))
+    from traincost.reading import engines
 
-    Parameters
-    ----------
-    run : callable
-        Reads tasks (`engines.engine`).
-    progress : callable
-        Wraps the list of sources; moves as they are read.
-    stamped : bool
-        As in `Task`.
+    return engines.engine(workers, scheduler)
+
+
+def reader(listing, run, progress=iter, stamped=False):
+    """Return a function of positions in a `listing.Listing`, which yields the batches read there.
+
+    `run` reads tasks (`engine`); `progress` wraps the list of sources and moves as they are read.
     """
     # One bar for all readers; what turns out to be a part of a run never moves it.
     bar = iter(progress(listing.sources))
@@ -78,27 +83,30 @@ def _task(listing, places, stamped):
 
 
 def read_batch(task):
-    """Return the `rows.Block` of the sources of a `Task`."""
+    """Return the `tables.Batch` of the sources of a `Task`."""
     read = _stamped if task.stamped else _unstamped
-    with collector_paused(), remote.staged(task) as root:
-        return block(task.places, (read(root, task, *source) for source in task.sources))
+    with collector_paused(), _at_hand(task) as root:
+        return tabulated(task.places, (read(root, task, *source) for source in task.sources))
+
+
+def _at_hand(task):
+    """Return a context of the directory in which the files of a task are."""
+    if task.versions is None:
+        return nullcontext(task.root)
+    from traincost.reading import remote
+
+    return remote.staged(task)
 
 
 def recognised(listing, parts):
-    """Return the parts of runs that are what their names say.
-
-    Parameters
-    ----------
-    parts : list of (position in the listing, owner)
-        Those whose reader cannot tell more from a file's beginning stay.
-    """
+    """Return the parts of runs, (position, owner), whose beginning does not show that they are none."""
     asked = [p for p, _ in parts if hasattr(READERS[listing.sources[p][1]], "recognises")]
     dropped = set()
     for i in range(0, len(asked), BATCH):
         task = _task(listing, asked[i : i + BATCH], False)
-        with remote.staged(task) as root:
-            entries = zip(task.places, task.sources, strict=True)
-            dropped.update(p for p, (path, name) in entries if not READERS[name].recognises(f"{root}/{path}"))
+        with _at_hand(task) as root:
+            sources = zip(task.places, task.sources, strict=True)
+            dropped.update(p for p, (path, name) in sources if not READERS[name].recognises(f"{root}/{path}"))
     return [part for part in parts if part[0] not in dropped]
 
 
@@ -138,10 +146,9 @@ def unchanged(stamp, current, content):
     ----------
     stamp : str
         As `read_batch` gave it: JSON, the name of each file and directory to its state.
-    current : callable
-        Name to its state now, as `files.state` gives it.
-    content : callable
-        Name to a digest of its content now, for where the states leave it open.
+    current, content : callable
+        Name to its state now (`files.state`), and to a digest of its content now, for where the
+        states leave it open.
     """
     states = parse_json(stamp.encode())
     for name, state in states.items():
@@ -154,5 +161,103 @@ def unchanged(stamp, current, content):
 
 
 def _same_content(state, now, name, content):
-    """Say whether a file that was read, and whose size and time of modification are as they were, is too."""
+    """Say whether a file whose size and time of modification are as they were has its content still."""
     return len(state) == 4 and state[:2] == now[:2] and state[3] != "" and content(name) == state[3]
+
+
+# -- parts of runs -------------------------------------------------------------------------
+
+
+def gathered(sources, read, parts):
+    """Yield the batches of all sources that are no part of another's run, reader by reader.
+
+    What is known to be a part is not read. Among the sources of one reader this shows only once
+    they are read; they are read all the same, so that it does not matter how they are put into
+    batches, and dropped then.
+
+    Parameters
+    ----------
+    sources : list of (path, reader)
+        In natural order.
+    read : callable
+        Takes positions in `sources`, of one reader; yields their batches in order.
+    parts : list
+        Gets (position, owner) of what was left alone: the path of the run it is a part of.
+    """
+    waiting = {name: [] for name in READERS}
+    for place, (_, name) in enumerate(sources):
+        waiting[name].append(place)
+    claims = Claims(any(waiting[name] for name in LOGS))
+    for name, places in waiting.items():
+        for batch in read(claims.free(places, sources, name, parts)):
+            yield batch.only(_claimed(batch, claims, sources, name, parts))
+    parts.sort()
+
+
+def _claimed(batch, claims, sources, reader, parts):
+    """Let the sources of a batch claim, in order; return the positions of those that may stay."""
+    if not claims.matter and not any(batch.parts):
+        return batch.places
+    kept = []
+    for i, place in enumerate(batch.places):
+        if claims.free([place], sources, reader, parts):
+            kept.append(i)
+            if batch.claims[i]:
+                claims.add(sources[place][0], reader, batch.parts[i])
+    return kept
+
+
+class Claims:
+    """Which directories are those of runs that were read, and what else these runs hold.
+
+    `with_logs` says whether there are logs at all, which the directory of a run can claim.
+    """
+
+    def __init__(self, with_logs):
+        self._with_logs = with_logs
+        self._directories, self._parts = {}, {}
+
+    @property
+    def matter(self):
+        """Whether a source may be claimed, now or by what is added without parts of its own."""
+        return self._with_logs or bool(self._parts)
+
+    def add(self, path, reader, parts):
+        """Note a source in which `reader` found readable runs, with what else was read for them."""
+        directory = path.rpartition("/")[0]
+        if reader not in STORES:
+            self._directories.setdefault(directory, (path, reader))
+        for part in parts:
+            self._parts.setdefault(os.path.normpath(os.path.join(directory, part)), path)
+
+    def free(self, places, sources, reader, parts):
+        """Return the places that are no part of a run; add the others to `parts`."""
+        if not self._parts and not (reader in LOGS and self._directories):
+            return places
+        owners = {place: self.owner(sources[place][0], reader) for place in places}
+        parts += [(place, owner) for place, owner in owners.items() if owner is not None]
+        return [place for place, owner in owners.items() if owner is None]
+
+    def owner(self, path, reader):
+        """Return the path of the run that the source of `reader` at `path` is a part of, or None.
+
+        A log is a part of the run of another reader in its directory or above; the collection's
+        own directory is no run's alone, so that a run in it claims what it names and what lies
+        beside it.
+        """
+        directory = path.rpartition("/")[0]
+        for place in (path, *upwards(directory)):
+            if place in self._parts:
+                return self._parts[place]
+            owner, its_reader = self._directories.get(place, (None, reader))
+            if reader in LOGS and its_reader != reader and (place or place == directory):
+                return owner
+        return None
+
+
+def upwards(directory):
+    """Yield a directory of the collection and those around it, the collection's own last."""
+    while directory:
+        yield directory
+        directory = directory.rpartition("/")[0]
+    yield ""

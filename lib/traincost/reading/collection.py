@@ -1,36 +1,33 @@
-"""A directory of runs as frames.
+"""Read a directory, table, index or URL of runs as pandas frames.
 
 `read_collection` never fails for what a run contains: a run that cannot be used is a row of
-``excluded`` with its path and the reason, and its hours, where they are known, stay in sight.
-Runs come as columns (`rows.Rows`), from the readers or from an index, and are sorted out here
+``excluded`` with its path and the reason, and its hours, where they are known.
+Runs come as pyarrow tables (`tables`), from the readers or from an index, and are sorted out here
 in the same way, so that it does not matter which.
 """
 
 import json
 import os
 import re
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from traincost.columns import PREFIX, SCORE_PREFIX
 from traincost.errors import NothingToReport, ParameterError
-from traincost.reading import batch, index
-from traincost.reading import rows as _rows
-from traincost.reading.engines import engine
+from traincost.reading import batch, tables
 from traincost.reading.formats import JOBS, READERS, table_files
 from traincost.reading.formats import table as _table
 from traincost.reading.formats.files import Unreadable, parse_json, shortened
-from traincost.reading.formats.flatten import flat
 from traincost.reading.formats.paths import PathPattern
-from traincost.reading.formats.run import COMPLETED, FAILED, UNFINISHED, UNREADABLE
-from traincost.reading.listing import Listing, listed, readers
-from traincost.reading.ownership import gathered, upwards
-from traincost.reading.remote import is_url
-from traincost.reading.rows import ALONE, EXACT, config_of, digits, joined, printable, settings
+from traincost.reading.formats.run import UNREADABLE
+from traincost.reading.listing import POINTER, Listing, is_url, listed, readers
+from traincost.reading.tables import EXACT, coded, printable
 
-NULL = str(None)  # how `flatten.flat` writes a JSON null
+NULL = str(None)  # how `formats.run.flat` writes a JSON null
 # Neither a leading zero nor a hundred digits: those are names, not quantities.
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?")
 _IDENTITY = ["run_id", "path", "format", "status", "started_at", "runtime_s", "task", "report", "process"]
@@ -127,14 +124,17 @@ def read_collection(
     pattern = PathPattern(path_pattern) if path_pattern else None
     parts = []
     if _is_table(runs_dir):
-        listing, blocks = _read_table(os.fspath(runs_dir), format, table)
+        listing, batches = _read_table(os.fspath(runs_dir), format, table)
         titles = [_table.TITLE]
     else:
         _refuse_columns(table)
-        listing, blocks = _read_directory(runs_dir, format, progress, workers, scheduler, parts)
+        listing, batches = _read_directory(runs_dir, format, progress, workers, scheduler, parts)
         titles = [READERS[name].TITLE for name in readers(format)]
-    parts += _describe(blocks, listing.sources, pattern)
-    usable, rest = _sorted_out(joined(blocks), listing.sources)
+    if pattern or any(name in JOBS for _, name in listing.sources):
+        from traincost.reading import jobs
+
+        parts += jobs.describe(batches, listing.sources, pattern)
+    usable, rest = _sorted_out(tables.joined(batches), listing.sources)
     if require_runs:
         _refuse_nothing(listing, usable, rest, titles)
     return Collection(
@@ -152,15 +152,25 @@ def read_collection(
 
 
 def _read_directory(runs_dir, format, progress, workers, scheduler, parts):
-    """Return the listing and its blocks, and add to `parts`."""
-    stored = index.opened(runs_dir)
+    """Return the listing and its batches, and add to `parts`."""
+    stored = _index(runs_dir)
     listing, read = stored.reading(format) if stored else (listed(runs_dir, format), None)
-    with engine(workers, scheduler) as run:
+    with batch.engine(workers, scheduler) as run:
         read = read or batch.reader(listing, run, progress or iter)
-        blocks = list(gathered(listing.sources, read, parts))
+        batches = list(batch.gathered(listing.sources, read, parts))
     if not stored:
         parts[:] = batch.recognised(listing, parts)
-    return listing, blocks
+    return listing, batches
+
+
+def _index(runs_dir):
+    """Return the index at a path or URL, or None where there is none."""
+    is_path = isinstance(runs_dir, str | os.PathLike) and bool(os.fspath(runs_dir))
+    if not is_path or not (is_url(runs_dir) or os.path.lexists(os.path.join(runs_dir, POINTER))):
+        return None
+    from traincost.reading import index
+
+    return index.opened(runs_dir)
 
 
 def _is_table(runs_dir):
@@ -180,7 +190,7 @@ def _read_table(path, format, table):
         raise NothingToReport(f"runs_dir {path!r} {problem}") from None
     name = printable(os.path.splitext(os.path.basename(os.path.realpath(path)))[0])
     listing = Listing(path, name, [(place, _table.NAME) for place, _ in rows], [])
-    return listing, [_rows.block(range(len(rows)), [([run], "") for _, run in rows])]
+    return listing, [tables.tabulated(range(len(rows)), [([run], "") for _, run in rows])]
 
 
 def _refuse_columns(table):
@@ -190,121 +200,15 @@ def _refuse_columns(table):
         raise ParameterError(f"`{names[0]}` is for a table of runs; `runs_dir` is a directory")
 
 
-# -- settings from elsewhere ---------------------------------------------------------------
-
-
-def _describe(blocks, sources, pattern):
-    """Give runs the settings of the job they ran in and those in their paths, block by block.
-
-    A job in whose directory runs were found is no run beside them: it is dropped, and returned
-    as (position, path of the first of its runs).
-    """
-    jobs = _jobs(blocks, sources)
-    if not jobs and not pattern:
-        return []
-    replaced = {}
-    for i, block in enumerate(blocks):
-        is_job = sources[block.places[0]][1] in JOBS if block.places else False
-        rows = block.rows if is_job else _with_jobs(block, sources, jobs, replaced)
-        blocks[i] = replace(block, rows=rows)
-    for i, block in enumerate(blocks):
-        if block.places and sources[block.places[0]][1] in JOBS:
-            block = _without_result(block, sources, replaced)
-        kept = [n for n, place in enumerate(block.places) if place not in replaced]
-        blocks[i] = block = block.only(kept)
-        if pattern:
-            blocks[i] = replace(block, rows=_with_path_fields(block, sources, pattern))
-    return [(place, sources[first][0]) for place, first in sorted(replaced.items())]
-
-
-def _jobs(blocks, sources):
-    """Return the directory of each job to its (position, config, why its settings are not known)."""
-    jobs = {}
-    for block in blocks:
-        if block.places and sources[block.places[0]][1] in JOBS:
-            configs, texts = config_of(block.rows.config), block.rows.texts
-            for i, (source, config) in enumerate(zip(block.rows.source.tolist(), configs, strict=True)):
-                place = block.places[source]
-                unknown = texts["reason"][i] if texts["status"][i] == UNREADABLE else ""
-                jobs[_directory(sources, place)] = (place, config, unknown)
-    return jobs
-
-
-def _with_jobs(block, sources, jobs, replaced):
-    """Return a block's rows with the settings of their jobs, and note what these stand for."""
-    if not jobs:
-        return block.rows
-    rows, changed, notes = block.rows, config_of(block.rows.config), list(block.rows.notes)
-    for i, (source, status) in enumerate(zip(rows.source.tolist(), rows.texts["status"], strict=True)):
-        if status == UNREADABLE:
-            continue
-        place = block.places[source]
-        job = next((d for d in upwards(_directory(sources, place)) if d in jobs), None)
-        if job is not None:
-            job_place, config, unknown = jobs[job]
-            changed[i] = {**config, **changed[i]}
-            replaced[job_place] = min(place, replaced.get(job_place, place))
-            if unknown:
-                text = f"lacks the settings of its job: the directory of the job {unknown}"
-                notes[i] = _noted(notes[i], [text])
-    return replace(rows, config=settings(changed), notes=notes)
-
-
-def _noted(notes, added):
-    """Return a run's notes, as JSON, with more."""
-    return json.dumps([*json.loads(notes or "[]"), *added])
-
-
-def _without_result(block, sources, replaced):
-    """Refuse a job without a result where another of its name and directory left one.
-
-    The log of a job that was killed ends like that of any other; its missing result tells.
-    """
-    texts, places = block.rows.texts, [block.places[source] for source in block.rows.source.tolist()]
-    groups = [
-        (_directory(sources, place).rpartition("/")[0], report)
-        for place, report in zip(places, texts["report"], strict=True)
-    ]
-    parts = dict(zip(block.places, block.parts, strict=True))
-    has_result = [bool(parts[place]) or place in replaced for place in places]
-    left_one = {group for group, has in zip(groups, has_result, strict=True) if has}
-    statuses, reasons = list(texts["status"]), list(texts["reason"])
-    for i, status in enumerate(statuses):
-        if groups[i] in left_one and not has_result[i] and status in (COMPLETED, UNFINISHED):
-            statuses[i] = FAILED
-            reasons[i] = "left no result, as other jobs beside it did: it failed, was killed or is at work"
-    return replace(block, rows=replace(block.rows, texts={**texts, "status": statuses, "reason": reasons}))
-
-
-def _with_path_fields(block, sources, pattern):
-    """Return a block's rows with the settings that stand in their paths."""
-    rows, changed, notes = block.rows, config_of(block.rows.config), list(block.rows.notes)
-    for i, source in enumerate(rows.source.tolist()):
-        path, reader = sources[block.places[source]]
-        # What a table says of a run may be the path of its directory.
-        found = pattern.fields(path if reader == _table.NAME else path.rpartition("/")[0])
-        added = []
-        changed[i].update(flat(found, added))
-        if not found:
-            added.append("its path does not match `path_pattern`: those settings are not set")
-        if added:
-            notes[i] = _noted(notes[i], added)
-    return replace(rows, config=settings(changed), notes=notes)
-
-
-def _directory(sources, place):
-    return sources[place][0].rpartition("/")[0]
-
-
 # -- sorting out ---------------------------------------------------------------------------
 
 
-def _sorted_out(rows, sources):
+def _sorted_out(runs, sources):
     """Part usable runs from the rest; of runs with one id, or of copies, the first stays."""
-    reasons, statuses = list(rows.texts["reason"]), list(rows.texts["status"])
+    statuses, reasons = (runs[name].to_pylist() for name in ("status", "reason"))
     ids, contents = {}, {}
-    for i, run_id, content in _candidates(rows):
-        path = sources[rows.source[i]][0]
+    for i, place, run_id, content in _candidates(runs):
+        path = sources[place][0]
         if run_id in ids:
             statuses[i], reasons[i] = "duplicate", f"has the run_id of {printable(ids[run_id])}"
         elif content in contents:
@@ -315,34 +219,26 @@ def _sorted_out(rows, sources):
             ids[run_id] = path
             if content:
                 contents[content] = path
-    rows = replace(rows, texts={**rows.texts, "status": statuses, "reason": reasons})
-    usable = np.array([not reason for reason in reasons], dtype=bool)
-    if usable.all():
-        return rows, rows.take(np.empty(0, dtype=np.int64))
-    return rows.take(np.flatnonzero(usable)), rows.take(np.flatnonzero(~usable))
+    if not any(reasons):
+        return runs, runs.slice(0, 0)
+    usable = pa.array([not reason for reason in reasons], pa.bool_())
+    runs = tables.changed(runs, status=statuses, reason=reasons)
+    return runs.filter(usable), runs.filter(pc.invert(usable))
 
 
-def _candidates(rows):
-    """Return (row, run_id, content) of usable runs, in order, that share one of these with another."""
-    usable = np.flatnonzero([not reason for reason in rows.texts["reason"]])
-    frame = pd.DataFrame(
-        {
-            "run_id": pd.Series(rows.texts["run_id"], dtype=object).iloc[usable],
-            "content": pd.Series(rows.content, dtype=object).iloc[usable],
-        }
-    )
+def _candidates(runs):
+    """Yield (row, place, run_id, content) of usable runs that share one of the last two with another."""
+    frame = runs.select(["place", "run_id", "content", "reason"]).to_pandas()
+    frame = frame[frame["reason"] == ""]
     shared = frame["run_id"].duplicated(keep=False)
     copied = (frame["content"] != "") & frame["content"].duplicated(keep=False)
     frame = frame[shared | copied]
-    configs = rows.config.take(frame.index.to_numpy())
-    names, values = (coded.codes for coded in configs.coded)
-    ends = np.cumsum(configs.lengths)
-    for i, start, end in zip(frame.index, ends - configs.lengths, ends, strict=True):
-        content = rows.content[i]
+    configs = tables.configs(runs.take(pa.array(frame.index.to_numpy())))
+    for row, config in zip(frame.itertuples(), configs, strict=True):
         # A copy has the same settings too, of whatever origin.
-        whole = (content, names[start:end].tobytes(), values[start:end].tobytes()) if content else None
-        whole = content if content.startswith(ALONE) else whole
-        yield i, rows.texts["run_id"][i], whole
+        alone = row.content.startswith(tables.ALONE) or not row.content
+        content = row.content if alone else (row.content, *config.items())
+        yield row.Index, row.place, row.run_id, content
 
 
 def _refuse_nothing(listing, usable, rest, titles):
@@ -354,64 +250,63 @@ def _refuse_nothing(listing, usable, rest, titles):
             f"runs_dir {listing.shown!r} holds no runs that traincost understands; "
             f"it reads: {', '.join(titles)}"
         )
-    path, reason = next(iter(listing.unopened), None) if not len(rest) else _first(rest, listing.sources)
+    path, reason = listing.unopened[0] if not len(rest) else _first(rest, listing.sources)
     raise NothingToReport(
         f"runs_dir {listing.shown!r} holds no completed run to report on: {left_out} left out, the first "
         f"{printable(path)!r}: {reason}"
     )
 
 
-def _first(rows, sources):
-    return sources[rows.source[0]][0], rows.texts["reason"][0]
+def _first(runs, sources):
+    return sources[runs["place"][0].as_py()][0], runs["reason"][0].as_py()
 
 
 # -- frames --------------------------------------------------------------------------------
 
 
-def _runs_frame(rows, sources):
+def _runs_frame(runs, sources):
     columns = {
-        **_identity(rows, sources),
-        **_config_columns(rows.config),
-        **_number_columns(rows.cost, ""),
-        **_number_columns(rows.scores, SCORE_PREFIX),
+        **_identity(runs, sources),
+        **_config_columns(runs),
+        **_number_columns(runs, "cost", ""),
+        **_number_columns(runs, "scores", SCORE_PREFIX),
     }
     return pd.DataFrame(columns, copy=False)
 
 
-def _identity(rows, sources):
-    places = rows.source.tolist()
-    found = {
-        **rows.texts,
-        "path": [printable(sources[place][0]) for place in places],
-        "format": [sources[place][1] for place in places],
-        "runtime_s": rows.runtime_s,
+def _identity(runs, sources):
+    found = [sources[place] for place in runs["place"].to_pylist()]
+    columns = {
+        "path": _texts([printable(path) for path, _ in found]),
+        "format": _texts([reader for _, reader in found]),
+        "runtime_s": runs["runtime_s"].to_numpy(),
     }
-    return {name: _column(found[name]) for name in _IDENTITY}
+    return {name: columns[name] if name in columns else _texts(runs[name]) for name in _IDENTITY}
 
 
-def _column(values):
-    return values if isinstance(values, np.ndarray) else pd.Series(values, dtype="str")
+def _texts(values):
+    return pd.Series(values.to_pandas() if isinstance(values, pa.ChunkedArray) else values, dtype="str")
 
 
-def _config_columns(config):
+def _config_columns(runs):
     """Return a column per setting, in the order in which the runs first set them."""
-    values, columns = config.coded[1], {}
-    for name, runs, pairs in _by_name(config):
-        codes = np.full(len(config.lengths), -1, dtype=np.int32)
-        codes[runs] = values.codes[pairs]
-        columns[PREFIX + name] = _series(values.levels, codes)
+    rows, names, values = tables.entries(runs["config"])
+    levels, codes = coded(values)
+    levels, columns = [json.loads(level) for level in levels], {}
+    for name, found in _by_name(names):
+        column = np.full(len(runs), -1, dtype=np.int32)
+        column[rows[found]] = codes[found]
+        columns[PREFIX + name] = _series(levels, column)
     return columns
 
 
-def _by_name(pairs):
-    """Yield each name in order of first appearance, the runs that have it, and its pairs."""
-    names = pairs.coded[0]
-    order = np.argsort(names.codes, kind="stable")
-    codes, starts = np.unique(names.codes[order], return_index=True)
-    groups = dict(zip(codes.tolist(), np.split(order, starts[1:]), strict=True)) if len(codes) else {}
-    runs = pairs.runs
-    for code, found in sorted(groups.items(), key=lambda group: group[1][0]):
-        yield names.levels[code], runs[found], found
+def _by_name(names):
+    """Yield each name, in order of first appearance, and the positions at which it stands."""
+    levels, codes = coded(names)
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(len(levels) + 1))
+    for name, start, end in zip(levels, starts, starts[1:], strict=False):
+        yield name, order[start:end]
 
 
 def _series(levels, codes):
@@ -443,16 +338,16 @@ def _number(value):
 def _text(value):
     if isinstance(value, float):
         return f"{value:.15g}"
-    return digits(value) if isinstance(value, int) else value
+    return tables.digits(value) if isinstance(value, int) else value
 
 
-def _number_columns(pairs, prefix):
+def _number_columns(runs, kind, prefix):
     """Return a column per name, sorted: integers where all are and no run lacks one."""
-    (values,), n = pairs.plain, len(pairs.lengths)
-    columns = {}
-    for name, runs, found in sorted(_by_name(pairs), key=lambda entry: entry[0]):
-        column = np.full(n, np.nan)
-        column[runs] = values[found]
+    rows, names, values = tables.entries(runs[kind])
+    values, columns = values.to_numpy(), {}
+    for name, found in sorted(_by_name(names), key=lambda entry: entry[0]):
+        column = np.full(len(runs), np.nan)
+        column[rows[found]] = values[found]
         columns[prefix + name] = column.astype(np.int64) if _whole(column) else column
     return columns
 
@@ -461,41 +356,45 @@ def _whole(numbers):
     return bool((numbers == np.round(numbers)).all() and (abs(numbers) <= EXACT).all())
 
 
-def _sections_frame(rows):
-    (names,), (seconds, counts) = rows.sections.coded, rows.sections.plain
-    texts = pd.array(np.array([*names.levels, ""], dtype=object), dtype="str")
+def _sections_frame(runs):
+    rows, names, seconds, counts = tables.entries(runs["sections"])
     columns = {
-        "run": rows.sections.runs,
-        "section": texts.take(names.codes),
-        "seconds": seconds,
-        "count": counts,
+        "run": rows,
+        "section": _texts(names),
+        "seconds": seconds.to_numpy(),
+        "count": counts.to_numpy(),
     }
     return pd.DataFrame(columns, copy=False)
 
 
-def _excluded_frame(rows, listing):
-    unopened = {name: [""] * len(listing.unopened) for name in _IDENTITY if name != "runtime_s"}
-    unopened["path"] = [printable(path) for path, _ in listing.unopened]
-    unopened["run_id"] = [path.rpartition("/")[2] for path in unopened["path"]]
-    unopened["status"] = [UNREADABLE] * len(listing.unopened)
-    frame = pd.DataFrame({**_identity(rows, listing.sources), "reason": _column(rows.texts["reason"])})
-    last = pd.DataFrame({name: _column(values) for name, values in unopened.items()}, dtype="str")
-    last["reason"] = _column([reason for _, reason in listing.unopened])
-    last["runtime_s"] = np.full(len(last), np.nan)
-    frame = pd.concat([frame, last[list(frame)]], ignore_index=True) if len(last) else frame
-    frame["reason"] = _column([shortened(reason) for reason in frame["reason"]])
-    config = pd.DataFrame(_config_columns(rows.config), index=range(len(rows)))
+def _excluded_frame(runs, listing):
+    frame = pd.DataFrame({**_identity(runs, listing.sources), "reason": _texts(runs["reason"])})
+    if listing.unopened:
+        paths = [printable(path) for path, _ in listing.unopened]
+        unopened = {name: [""] * len(paths) for name in _IDENTITY} | {
+            "run_id": [path.rpartition("/")[2] for path in paths],
+            "path": paths,
+            "status": [UNREADABLE] * len(paths),
+            "reason": [reason for _, reason in listing.unopened],
+        }
+        last = pd.DataFrame({name: _texts(unopened[name]) for name in frame})
+        last["runtime_s"] = np.nan
+        frame = pd.concat([frame, last], ignore_index=True)
+    frame["reason"] = _texts([shortened(reason) for reason in frame["reason"]])
+    config = pd.DataFrame(_config_columns(runs), index=range(len(runs)))
     return pd.concat([frame, config.reindex(frame.index)], axis=1)
 
 
-def _notes_frame(rows, sources):
-    found = [
+def _notes_frame(runs, sources):
+    found = runs.filter(pc.greater(pc.list_value_length(runs["notes"]), 0))
+    rows = [
         (printable(sources[place][0]), run_id, note)
-        for place, run_id, notes in zip(rows.source.tolist(), rows.texts["run_id"], rows.notes, strict=True)
-        if notes
-        for note in map(printable, json.loads(notes))
+        for place, run_id, notes in zip(
+            *(found[n].to_pylist() for n in ("place", "run_id", "notes")), strict=True
+        )
+        for note in notes
     ]
-    return pd.DataFrame(found, columns=["path", "run_id", "note"])
+    return pd.DataFrame(rows, columns=["path", "run_id", "note"])
 
 
 def _parts_frame(parts, sources):
@@ -503,7 +402,8 @@ def _parts_frame(parts, sources):
     return pd.DataFrame(rows, columns=["path", "format", "part_of"])
 
 
-def _compute(rows):
+def _compute(runs):
     """Return the compute blocks; runs whose blocks are equal share one."""
-    parsed = {text: parse_json(text.encode()) for text in set(rows.compute) if text}
-    return {i: parsed[text] for i, text in enumerate(rows.compute) if text}
+    levels, codes = coded(runs["compute"])
+    parsed = [parse_json(text.encode()) if text else None for text in levels]
+    return {i: parsed[code] for i, code in enumerate(codes.tolist()) if levels[code]}

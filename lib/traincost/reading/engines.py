@@ -1,9 +1,9 @@
-"""Where batches are read: in this process, in worker processes, or on a Dask cluster.
+"""Read batches in worker processes or on a Dask cluster.
 
-`engine` yields a function that reads tasks (`batch.Task`) and gives their blocks in the order
-of the tasks, with no more of them under way than keeps the workers busy, so that what has been
-read is not heaped up anywhere. A worker that is lost takes no batch with it: the batch is read
-again, and if that costs more workers, by halves, until the file that does it stands alone.
+`engine` yields a function that reads tasks (`batch.Task`) and gives their batches in the order
+of the tasks, with no more of them under way than keeps the workers busy, so that batches do not
+pile up. When a worker dies its batch is read again, and if more workers die, by halves, until the
+file that kills them stands alone.
 """
 
 import logging
@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from traincost.errors import ParameterError
 from traincost.reading.batch import read_batch
 from traincost.reading.formats.run import UNREADABLE, Run
-from traincost.reading.rows import block
+from traincost.reading.tables import tabulated
 
 CONNECT_S = 5  # to hear from a scheduler and its workers
 AHEAD = 2  # batches under way for each worker
@@ -33,7 +33,7 @@ class WorkerLost(Exception):
 
 @contextmanager
 def engine(workers=1, scheduler=""):
-    """Yield a function of an iterable of tasks, which yields their blocks in order.
+    """Yield a function of an iterable of tasks, which yields their batches in order.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def engine(workers=1, scheduler=""):
 
 
 def _ordered(tasks, submit, width):
-    """Yield the blocks of `tasks` in order; `submit` starts one and returns a wait for it."""
+    """Yield the batches of `tasks` in order; `submit` starts one and returns a wait for it."""
     waiting = deque()
     for task in tasks:
         waiting.append((task, submit(task)))
@@ -71,22 +71,18 @@ def _ordered(tasks, submit, width):
 
 
 def _whole(task, wait, submit):
-    """Yield the block of a task, or those of its halves where workers die of it."""
+    """Yield the batch of a task, or those of its halves where workers die of it."""
     try:
         yield wait()
     except WorkerLost:
         if len(task.sources) == 1:
             directory = task.sources[0][0].rpartition("/")[0] or task.name
-            yield block(task.places, [([Run(directory, UNREADABLE, reason=LOST)], "")])
+            yield tabulated(task.places, [([Run(directory, UNREADABLE, reason=LOST)], "")])
             return
-        for half in _halves(task):
+        middle = len(task.sources) // 2
+        for part in (slice(None, middle), slice(middle, None)):
+            half = replace(task, places=task.places[part], sources=task.sources[part])
             yield from _whole(half, submit(half), submit)
-
-
-def _halves(task):
-    middle = len(task.sources) // 2
-    for part in (slice(None, middle), slice(middle, None)):
-        yield replace(task, places=task.places[part], sources=task.sources[part])
 
 
 # -- processes -----------------------------------------------------------------------------
@@ -114,7 +110,7 @@ class _Pool:
         self._executor = ProcessPoolExecutor(self._workers, mp_context=context)
 
     def submit(self, task):
-        """Start a task; return a wait for its block."""
+        """Start a task; return a wait for its batch."""
         try:
             future = self._executor.submit(read_batch, task)
         except BrokenProcessPool:
@@ -184,7 +180,7 @@ def _submitted(client, task):
                 f"the workers of `scheduler` cannot read runs: {problem}; install traincost there"
             ) from None
         finally:
-            future.release()  # or the cluster would keep the block
+            future.release()  # or the cluster would keep the batch
 
     return wait
 
@@ -219,13 +215,13 @@ def _greeted(address):
     try:
         with socket.create_connection((parts.hostname, parts.port), timeout=CONNECT_S) as connection:
             if parts.scheme == "tcp" and not connection.recv(1):
-                raise OSError("it hung up")
+                raise OSError("connection closed")
     except (OSError, ValueError, TypeError) as problem:
         raise _unanswered(address, problem) from None
 
 
 def _unanswered(address, problem):
-    why = " ".join(str(problem).split()) or "nothing was heard"
+    why = " ".join(str(problem).split()) or "no answer"
     return ParameterError(
         f"`scheduler` {address!r} does not answer ({why}); it must be the address of a Dask scheduler, like "
         "tcp://host:8786"

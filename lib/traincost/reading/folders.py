@@ -1,4 +1,8 @@
-"""The folder of an index, here or elsewhere: whole files, one of them switched in one step."""
+"""Write into a folder of this machine or at a URL: whole files, each replaced in one step.
+
+Folders of this machine are not used through fsspec: importing it takes longer than a page's files
+take to write, and it offers neither locks nor a replacement in one step.
+"""
 
 import os
 import time
@@ -6,21 +10,11 @@ from contextlib import contextmanager, suppress
 
 from traincost.errors import ParameterError
 from traincost.reading import remote
-from traincost.reading.rows import printable
+from traincost.reading.tables import printable
 
 LOCK = ".lock"
 # Elsewhere there is no lock: what no list names may be the work of a refresh under way.
 LEFTOVER_S = 24 * 3600
-
-
-def encoded(path):
-    """Return a path as bytes."""
-    return os.fsencode(path)
-
-
-def decoded(path):
-    """Return bytes as a path."""
-    return os.fsdecode(path)
 
 
 def at(path):

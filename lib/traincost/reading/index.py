@@ -1,40 +1,60 @@
-"""An index of a collection: its runs as a Parquet data set, which is read in place of the files.
+"""An index of a collection: its runs as Parquet files, which are read in place of the collection.
 
-`POINTER` in the folder of an index names the parts that count (`parquet`), each the work of one
-reader. A part is never changed once written. A refresh writes what is new or changed as a part of
-its own, beside, and then puts a new list of parts in the place of the old by renaming one file.
-Who reads meanwhile sees the old index or the new; a refresh that is killed leaves files that no
-list names, and the next removes them. Which runs are duplicates, or parts of others, is not
-stored: an index is sorted out as its directory is.
+`POINTER` in the folder of an index names the parts that count, each the work of one reader. A part
+is two files: the sources that were read, and their runs (`tables.RUNS`, with ``place`` the row of
+the source). A part is never changed once written. A refresh writes what is new or changed as a
+part of its own, beside, and then puts a new list of parts in the place of the old by renaming one
+file. Who reads meanwhile sees the old index or the new; a refresh that is killed leaves files that
+no list names, and the next removes them. Which runs are duplicates, or parts of others, is not
+stored: that is decided when the index is read, as it is for a directory.
 """
 
+import os
 import re
 import uuid
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
-from itertools import repeat
+from itertools import chain
 
 import numpy as np
 import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from traincost import __version__
 from traincost.errors import NothingToReport, ParameterError
 from traincost.reading import folders, remote
-from traincost.reading.batch import reader, recognised, unchanged
-from traincost.reading.engines import engine
+from traincost.reading.batch import engine, gathered, reader, recognised, unchanged
 from traincost.reading.formats import READERS
 from traincost.reading.formats.files import content, state
-from traincost.reading.listing import Listing, collector_paused, listed, ordered
-from traincost.reading.ownership import gathered
-from traincost.reading.rows import Block, printable
+from traincost.reading.listing import POINTER, Listing, collector_paused, listed, ordered, readers
+from traincost.reading.tables import RUNS, Batch, changed, printable
 
-POINTER = "traincost-index.json"
-FORMAT = "traincost/index/1"
+FORMAT = "traincost/index/2"
+OLD_FORMATS = ("traincost/index/1",)
 PART_SOURCES = 100_000  # of a part at most: what is held in memory at once
 RESCANNED = 0.02  # of the directories, from which on their list is written anew
 SMALL_SOURCES = 10_000  # parts with fewer are put together
 MAX_SMALL = 8  # of one reader
-_OURS = re.compile(r"(sources|runs|excluded|sections|directories)-[0-9a-f]{32}\.parquet")
+_OURS = re.compile(r"(sources|runs|directories)-[0-9a-f]{32}\.parquet")
+SCHEMAS = {
+    "sources": pa.schema(
+        [
+            ("path", pa.binary()),
+            ("claims", pa.bool_()),
+            ("parts", pa.list_(pa.string())),
+            ("stamp", pa.string()),
+        ]
+    ),
+    "runs": RUNS,
+}
+DIRECTORIES = pa.schema(
+    [
+        ("path", pa.binary()),
+        *((name, pa.int64()) for name in ("inode", "modified_ns", "changed_ns")),
+        ("children", pa.binary()),
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +79,7 @@ class Part:
     @property
     def live(self):
         """Rows of its sources that count."""
-        return _without(self.n_sources, self.dead)
+        return np.delete(np.arange(self.n_sources), self.dead)
 
 
 def opened(path):
@@ -82,9 +102,10 @@ def _index(folder, found):
     try:
         pointer = orjson.loads(found)
         if pointer["format"] != FORMAT:
+            is_old = pointer["format"] in OLD_FORMATS
             raise NothingToReport(
-                f"the index {folder.shown} has the format {pointer['format']!r}; this version of "
-                f"traincost reads {FORMAT!r}: update traincost"
+                f"the index {folder.shown} has the format {pointer['format']!r}; this version of traincost "
+                f"reads {FORMAT!r}: " + ("make it again, in a new folder" if is_old else "update traincost")
             )
         parts = [Part(**part) for part in pointer["parts"]]
         unopened = [tuple(entry) for entry in pointer["unopened"]]
@@ -134,23 +155,21 @@ class Index:
         for part in self.parts:
             paths = self._table(part, "sources", ["path"])["path"].to_pylist()
             for row in part.live.tolist():
-                yield folders.decoded(paths[row]), part.reader, part, row
+                yield os.fsdecode(paths[row]), part.reader, part, row
         if self.left_alone:
             table = self._table(self.left_alone, "sources")
             for path, reader in zip(table["path"].to_pylist(), table["stamp"].to_pylist(), strict=True):
-                yield folders.decoded(path), reader, None, 0
+                yield os.fsdecode(path), reader, None, 0
 
-    def block(self, part):
-        """Return the sources of a part that count; its places are their rows."""
-        from traincost.reading import parquet
-
-        return parquet.read_part(lambda name: self._table(part, name)).only(part.live.tolist())
+    def batch(self, part):
+        """Return the sources of a part that count; their places are their rows."""
+        sources, runs = (self._table(part, name) for name in SCHEMAS)
+        columns = (sources[name].to_pylist() for name in ("claims", "parts", "stamp"))
+        return Batch(list(range(len(sources))), *columns, runs).only(part.live.tolist())
 
     def _table(self, part, name, columns=None):
-        from traincost.reading import parquet
-
         try:
-            return parquet.table(self.folder.file(file_name(name, part)), columns)
+            return pq.read_table(self.folder.file(file_name(name, part)), columns=columns, partitioning=None)
         except (OSError, ValueError) as problem:
             raise NothingToReport(
                 f"the index {self.folder.shown} cannot be read ({remote.why(problem)}); if it was "
@@ -159,29 +178,26 @@ class Index:
 
     def known(self):
         """Return (path, reader) of each source read to (id of its part, row, claims, parts, stamp)."""
-        from traincost.reading import parquet
-
         found = {}
         for part in self.parts:
-            table, live = self._table(part, "sources"), part.live
-            table = table.take(live) if part.dead else table
-            paths = map(folders.decoded, table["path"].to_pylist())
-            stored = (live.tolist(), *parquet.summary(table), table["stamp"].to_pylist())
-            keys = zip(paths, repeat(part.reader), strict=False)
-            found.update(zip(keys, zip(repeat(part.id), *stored, strict=False), strict=True))
+            table = self._table(part, "sources").take(pa.array(part.live))
+            columns = (column.to_pylist() for column in table.columns)
+            for row, path, *stored in zip(part.live.tolist(), *columns, strict=True):
+                found[os.fsdecode(path), part.reader] = (part.id, row, *stored)
         return found
 
     def seen(self):
         """Return the directories of the collection as they were (`listing.Listing`)."""
-        from traincost.reading import parquet
-
         # Another version may take other names for sources.
         if self.directories is None or self.version != __version__:
             return {}
-        return parquet.directories(self._table(self.directories, "directories"))
+        paths, *states, packed = (c.to_pylist() for c in self._table(self.directories, "directories").columns)
+        unpacked = {text: _unpacked(os.fsdecode(text)) for text in set(packed)}
+        entries = zip(zip(*states, strict=True), map(unpacked.__getitem__, packed), strict=True)
+        return dict(zip(map(os.fsdecode, paths), entries, strict=True))
 
     def reading(self, format):
-        """Return the listing of the index, and a function of positions in it that yields their blocks.
+        """Return the listing of the index, and a function of positions in it that yields their batches.
 
         Raises
         ------
@@ -195,10 +211,10 @@ class Index:
                     f"`format` must be {self.format!r}, with which the index was made, got "
                     f"{format!r}; an index of its own would hold that"
                 )
-            if format not in READERS:
-                raise ParameterError(f"`format` must be auto or one of {', '.join(READERS)}, got {format!r}")
-            entries = [entry for entry in entries if entry[1] == format]
-        entries = _by_register(entries)
+            entries = [entry for entry in entries if entry[1] in readers(format)]
+        order = list(READERS)
+        entries.sort(key=lambda entry: order.index(entry[1]))
+        ordered(entries)
         listing = Listing(self.folder.shown, self.name, [entry[:2] for entry in entries], self.unopened)
         return listing, lambda places: self._read(entries, places)
 
@@ -209,28 +225,29 @@ class Index:
             if part is not None:
                 wanted.setdefault(part.id, (part, []))[1].append((row, place))
         for part, rows in wanted.values():
-            block, rows = self.block(part), sorted(rows)
-            position = {row: i for i, row in enumerate(block.places)}
-            block = block.only([position[row] for row, _ in rows])
-            yield replace(block, places=[place for _, place in rows])
+            batch = self.batch(part)
+            position = {row: i for i, row in enumerate(batch.places)}
+            batch = batch.only([position[row] for row, _ in sorted(rows)])
+            yield _placed(batch, [place for _, place in sorted(rows)])
 
 
-def _without(n, rows):
-    """Return the first `n` rows but for some."""
-    is_left = np.ones(n, dtype=bool)
-    is_left[rows] = False
-    return np.flatnonzero(is_left)
+def _placed(batch, places):
+    """Return a batch with other places for its sources."""
+    new = np.zeros(max(batch.places, default=0) + 1, dtype=np.int64)
+    new[batch.places] = places
+    runs = changed(batch.runs, place=pa.array(new[batch.runs["place"].to_numpy()]))
+    return replace(batch, places=places, runs=runs)
+
+
+def _unpacked(text):
+    """Return children as (name, reader); no name holds the sign between them."""
+    parts = text.split("/") if text else []
+    return list(zip(parts[::2], parts[1::2], strict=True))
 
 
 def file_name(table, part):
     """Return the name of the file of one of a part's tables."""
     return f"{table}-{part.id}.parquet"
-
-
-def _by_register(entries):
-    order = {name: i for i, name in enumerate(READERS)}
-    entries.sort(key=lambda entry: order[entry[1]])
-    return ordered(entries)
 
 
 # -- refreshing ----------------------------------------------------------------------------
@@ -262,7 +279,6 @@ def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler
     ParameterError
         `output` holds something else, or is no place to write to.
     """
-    _needed()
     folder = folders.at(output)
     if folder is None:
         raise ParameterError(f"the index needs a folder, got {output!r}")
@@ -299,13 +315,6 @@ def _listed(runs_dir, format, folder):
     return listing, old.directories if known and is_alike else None
 
 
-def _needed():
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise ParameterError("an index needs pyarrow: pip install 'traincost[scale]'") from None
-
-
 def _old(folder):
     """Return the index that is in a folder, or None; refuse a folder of something else."""
     found = folder.read(POINTER)
@@ -321,11 +330,9 @@ def _old(folder):
 
 def _files(index):
     """Return the names of the files that an index consists of."""
-    from traincost.reading.parquet import TABLES
-
     if index is None:
         return set()
-    names = {file_name(table, part) for part in index.parts for table in TABLES}
+    names = {file_name(table, part) for part in index.parts for table in SCHEMAS}
     alone = {"sources": index.left_alone, "directories": index.directories}
     return names | {file_name(table, part) for table, part in alone.items() if part}
 
@@ -348,10 +355,8 @@ class _Refresh:
         """Read what has to be read, and switch to the new list of parts."""
         left = []
         with closing(_Parts(self._folder)) as parts:
-            # The blocks that come back hold claims alone; their runs are written.
-            for _ in gathered(
-                self._listing.sources, lambda places: self._block(places, read_files, parts), left
-            ):
+            # The batches that come back hold claims alone; their runs are written.
+            for _ in gathered(self._listing.sources, lambda p: self._claims(p, read_files, parts), left):
                 pass
             left = recognised(self._listing, [part for part in left if part[0] not in self._stored])
             remaining = self._remaining()
@@ -372,7 +377,7 @@ class _Refresh:
             self._folder.publish({POINTER: orjson.dumps(pointer)})
             parts.keep()
 
-    def _block(self, places, read_files, parts):
+    def _claims(self, places, read_files, parts):
         """Yield what the sources at `places` claim, in order, having written what had to be read."""
         found, new, sources = {}, [], self._listing.sources
         for place in places:
@@ -382,14 +387,15 @@ class _Refresh:
                 found[place] = entry[2:]
             else:
                 new.append(place)
-        for block in read_files(new):
-            parts.add(sources[block.places[0]][1], block, [sources[place][0] for place in block.places])
-            self._read += len(block.places)
-            claimed = zip(block.claims, block.parts, block.stamps, strict=True)
-            found.update(zip(block.places, claimed, strict=True))
+        for batch in read_files(new):
+            parts.add(sources[batch.places[0]][1], batch, [sources[place][0] for place in batch.places])
+            self._read += len(batch.places)
+            claimed = zip(batch.claims, batch.parts, batch.stamps, strict=True)
+            found.update(zip(batch.places, claimed, strict=True))
         self._stored.update(found)
         if found:
-            yield Block(sorted(found), *zip(*(found[place] for place in sorted(found)), strict=True), None)
+            claimed = zip(*(found[place] for place in sorted(found)), strict=True)
+            yield Batch(sorted(found), *claimed, RUNS.empty_table())
 
     def _is_unchanged(self, stamp):
         root, versions = self._listing.root, self._listing.versions
@@ -403,7 +409,7 @@ class _Refresh:
         for part, row in self._kept:
             rows.setdefault(part, []).append(row)
         return [
-            replace(part, dead=_without(part.n_sources, rows[part.id]).tolist())
+            replace(part, dead=np.delete(np.arange(part.n_sources), rows[part.id]).tolist())
             for part in (self._old.parts if self._old else [])
             if part.id in rows
         ]
@@ -411,38 +417,33 @@ class _Refresh:
     def _put_together(self, small, parts):
         """Write what is in many small parts to few."""
         for part in sorted(small, key=lambda part: part.reader):
-            paths = dict(self._paths(part))
-            block = self._old.block(part)
-            parts.add(part.reader, block, [paths[row] for row in block.places])
-
-    def _paths(self, part):
-        return ((row, path) for path, _, owner, row in replace(self._old, parts=[part]).sources() if owner)
+            entries = replace(self._old, parts=[part], left_alone=None).sources()
+            parts.add(part.reader, self._old.batch(part), [path for path, *_ in entries])
 
     def _left_alone(self, places):
         """Write the list of the sources that were left alone; return its part, or None."""
-        from traincost.reading import parquet
-
         if not places:
             return None
-        part = Part(uuid.uuid4().hex, "", len(places), [])
-        paths, readers = zip(*(self._listing.sources[place] for place in places), strict=True)
-        block = Block(places, [False] * len(places), [[] for _ in places], list(readers), None)
-        with self._folder.create(file_name("sources", part)) as file:
-            parquet.write_sources(file, block, [folders.encoded(path) for path in paths])
-        return vars(part)
+        paths, names = zip(*(self._listing.sources[place] for place in places), strict=True)
+        columns = [list(map(os.fsencode, paths)), [False] * len(places), [[]] * len(places), list(names)]
+        return self._written("sources", columns, SCHEMAS["sources"])
 
     def _directories(self):
         """Write the list of the directories, or keep that of the old index; return its part, or None."""
-        from traincost.reading import parquet
-
         seen = self._listing.seen
         if not seen:
             return None
         if self._old and self._same_directories and self._same_directories == self._old.directories:
             return vars(self._same_directories)
-        part = Part(uuid.uuid4().hex, "", len(seen), [])
-        with self._folder.create(file_name("directories", part)) as file:
-            parquet.write_directories(file, seen)
+        packed = [os.fsencode("/".join(chain.from_iterable(children))) for _, children in seen.values()]
+        states = zip(*(state for state, _ in seen.values()), strict=True)
+        columns = [list(map(os.fsencode, seen)), *map(list, states), packed]
+        return self._written("directories", columns, DIRECTORIES)
+
+    def _written(self, name, columns, schema):
+        part = Part(uuid.uuid4().hex, "", len(columns[0]), [])
+        with self._folder.create(file_name(name, part)) as file:
+            pq.write_table(pa.table(columns, schema=schema), file, compression="zstd")
         return vars(part)
 
 
@@ -451,32 +452,38 @@ class _Parts:
 
     def __init__(self, folder):
         self._folder, self._done, self._kept = folder, [], False
-        self._writer = self._part = None
-        self._names = []
+        self._part, self._names, self._open = None, [], ExitStack()
 
-    def add(self, reader, block, paths):
-        """Append a block of one reader's sources."""
-        if self._writer and (self._part.reader != reader or self._writer.n_sources >= PART_SOURCES):
+    def add(self, reader, batch, paths):
+        """Append a batch of one reader's sources."""
+        if self._part and (self._part.reader != reader or self._part.n_sources >= PART_SOURCES):
             self._finish()
-        if not self._writer:
+        if not self._part:
             self._begin(reader)
-        self._writer.add(block, [folders.encoded(path) for path in paths])
+        first = self._part.n_sources
+        sources = [list(map(os.fsencode, paths)), batch.claims, batch.parts, batch.stamps]
+        self._files["sources"].write_table(pa.table(sources, schema=SCHEMAS["sources"]))
+        rows = list(range(first, first + len(paths)))
+        self._files["runs"].write_table(_placed(batch, rows).runs)
+        self._part = replace(self._part, n_sources=first + len(paths))
 
     def _begin(self, reader):
-        from traincost.reading import parquet
-
         self._part = Part(uuid.uuid4().hex, reader, 0, [])
-        self._names += [file_name(table, self._part) for table in parquet.TABLES]
-        self._writer = parquet.Writer(lambda table: self._folder.create(file_name(table, self._part)))
+        self._names += [file_name(table, self._part) for table in SCHEMAS]
+        self._files = {}
+        for table, schema in SCHEMAS.items():
+            file = self._open.enter_context(self._folder.create(file_name(table, self._part)))
+            writer = pq.ParquetWriter(file, schema, compression="zstd")
+            self._files[table] = self._open.enter_context(writer)
 
     def _finish(self):
-        writer, self._writer = self._writer, None
-        writer.close()
-        self._done.append(replace(self._part, n_sources=writer.n_sources))
+        part, self._part = self._part, None
+        self._open.close()
+        self._done.append(part)
 
     def finished(self):
         """Return the parts, whole."""
-        if self._writer:
+        if self._part:
             self._finish()
         return self._done
 
@@ -486,8 +493,7 @@ class _Parts:
 
     def close(self):
         """Remove the parts again, unless they are to be kept."""
-        if self._kept:
-            return
-        if self._writer:
-            self._writer.abandon()
-        self._folder.remove(self._names)
+        if not self._kept:
+            with suppress(OSError):  # whatever hinders it, of a full disk for one
+                self._open.__exit__(RuntimeError, None, None)
+            self._folder.remove(self._names)

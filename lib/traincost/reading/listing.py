@@ -1,21 +1,23 @@
-"""What there is to read under a directory: the one place that walks a tree."""
+"""List what there is to read under a directory or URL: the one place that walks a tree."""
 
 import gc
 import os
+import re
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 
 from traincost.errors import NothingToReport, ParameterError
-from traincost.reading import remote
 from traincost.reading.formats import READERS, table_files
 from traincost.reading.formats.files import RACY_NS
-from traincost.reading.rows import printable
+from traincost.reading.tables import printable
 from traincost.words import natural
 
 MAX_DEPTH = 64  # of directories below the first
 MANY_NAMES = 100  # in a directory of runs, rather than of one
+POINTER = "traincost-index.json"  # names what an index consists of (`index`)
+URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +33,7 @@ class Listing:
     sources : list of (path, reader)
         In natural order of the paths.
     unopened : list of (path, reason)
-        Directories that were not gone into.
+        Directories that were not opened.
     versions : remote.Versions, or None
         All files of a remote directory; None where files are at hand to be asked.
     seen : dict, or None
@@ -50,17 +52,25 @@ class Listing:
     @property
     def shown(self):
         """The directory as it may be shown."""
-        return remote.shown(self.root) if remote.is_url(self.root) else self.root
+        return shown(self.root) if is_url(self.root) else self.root
+
+
+def is_url(path):
+    """Say whether a path is a URL."""
+    return isinstance(path, str) and bool(URL.match(path))
+
+
+def shown(url):
+    """Return a URL without what may be a credential.
+
+    >>> shown("s3://key:secret@bucket/runs?token=x")
+    's3://bucket/runs'
+    """
+    return re.sub(r"://[^/@]*@", "://", url).partition("?")[0]
 
 
 def readers(format):
-    """Return the names of the readers that `format` asks for, in the order of their claims.
-
-    Raises
-    ------
-    ParameterError
-        There is none of that name.
-    """
+    """Return the names of the readers that `format` asks for, in the order of their claims."""
     if format == "auto":
         return list(READERS)
     if format not in READERS:
@@ -84,17 +94,25 @@ def listed(runs_dir, format="auto", known=None):
     ParameterError
         `format` is not known.
     """
-    if remote.is_url(runs_dir):
-        return _listed_elsewhere(runs_dir.rstrip("/"), readers(format))
-    root = checked(runs_dir)
+    asked, versions, unusable = readers(format), None, []
+    if is_url(runs_dir):
+        from traincost.reading import remote
+
+        root, known = runs_dir.rstrip("/"), None
+        versions, unusable = remote.files(root)
+        name = shown(root).rpartition("/")[2]
+    else:
+        root = checked(runs_dir)
+        name = os.path.basename(os.path.realpath(root))
     with collector_paused():
-        walk = _Walk(root, readers(format), known)
-        return Listing(root, name_of(root), walk.sources, ordered(walk.unopened), seen=walk.seen)
+        walk = _Walk(root, asked, known, versions)
+    unopened = ordered(walk.unopened + unusable)
+    return Listing(root, printable(name), walk.sources, unopened, versions, walk.seen)
 
 
 @contextmanager
 def collector_paused():
-    """Hold the garbage collector off, where many objects are made and no cycles worth a search."""
+    """Pause the garbage collector while many objects without cycles are made."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -109,28 +127,6 @@ def ordered(entries):
     entries.sort(key=lambda entry: entry[0])
     entries.sort(key=lambda entry: natural(entry[0]))
     return entries
-
-
-def _listed_elsewhere(url, readers):
-    versions, unopened = remote.files(url)
-    names = {}
-    for path in versions.below(""):
-        # A directory is offered in the one around it, too.
-        while path:
-            directory, _, name = path.rpartition("/")
-            if name in names.setdefault(directory, {}):
-                break
-            names[directory][name] = None
-            path = directory
-    sources = [
-        source
-        for directory, found in names.items()
-        for source in sources_in(
-            f"{url}/{directory}" if directory else url, directory, sorted(found), readers
-        )
-    ]
-    name = printable(remote.shown(url).rpartition("/")[2])
-    return Listing(url, name, ordered(sources), ordered(unopened), versions)
 
 
 def checked(runs_dir):
@@ -150,29 +146,6 @@ def checked(runs_dir):
     except OSError as problem:
         raise NothingToReport(f"runs_dir {root!r} cannot be read: {problem.strerror}") from None
     return root
-
-
-def files_below(runs_dir):
-    """Yield the path of every file below a directory, relative to it."""
-    for directory, folders, names in os.walk(runs_dir):
-        folders.sort(key=natural)
-        for name in sorted(names, key=natural):
-            yield os.path.relpath(os.path.join(directory, name), runs_dir)
-
-
-def name_of(root):
-    """Return the name of a collection: that of its directory."""
-    return printable(os.path.basename(os.path.realpath(root)))
-
-
-def sources_in(directory, relative, names, readers):
-    """Return (path, reader) of the sources among the sorted `names` in a directory."""
-    return [
-        ((f"{relative}/{name}" if relative else name), reader)
-        for reader in _asked(names)
-        if reader in readers
-        for name in READERS[reader].sources(directory, names)
-    ]
 
 
 def _asked(names):
@@ -203,12 +176,12 @@ class _Walk:
         As in `Listing`.
     """
 
-    def __init__(self, root, readers, known=None):
+    def __init__(self, root, readers, known, versions):
         self.sources, self.unopened = [], []
         self.seen = None if known is None else {}
-        self._readers, self._known = readers, known or {}
+        self._readers, self._known, self._versions = readers, known or {}, versions
         self._settled_ns = time.time_ns() - RACY_NS
-        self._targets = {os.path.realpath(root)}
+        self._targets = set() if versions else {os.path.realpath(root)}
         # What is still to be taken, the next one last: so the sources come in natural order.
         self._tied, waiting = False, [(root, "", 0)]
         while waiting:
@@ -239,6 +212,9 @@ class _Walk:
 
     def _children(self, directory, relative):
         """Return (name, reader) of the sources in a directory and (name, "") of its folders."""
+        if self._versions:
+            inside = self._versions.inside(relative)
+            return self._arranged(directory, sorted(inside), [n for n in inside if inside[n]])[0]
         if self.seen is None:
             return self._scanned(directory)[0]
         status = os.stat(directory)
@@ -270,12 +246,22 @@ class _Walk:
         names.sort()
         if links:
             folders += [name for name in sorted(links) if name and self._leads_out(f"{directory}/{name}")]
+        children, is_tied = self._arranged(directory, names, folders)
+        return children, not (links or is_tied)
+
+    def _arranged(self, directory, names, folders):
+        """Return the children of a directory in order, and whether some of them sort alike."""
         # A directory that bears the name of a source is offered too, so that it is not missed.
-        children = sources_in(directory, "", names, self._readers)
+        children = [
+            (name, reader)
+            for reader in _asked(names)
+            if reader in self._readers
+            for name in READERS[reader].sources(directory, names)
+        ]
         children += [(name, "") for name in folders]
         is_tied = len(children) > 1 and _arranged(children)
         self._tied |= is_tied
-        return children, not (links or is_tied)
+        return children, is_tied
 
     def _leads_out(self, link):
         target = os.path.realpath(link)
@@ -294,10 +280,3 @@ def _arranged(children):
     keys = {child: natural(child[0] if child[1] else f"{child[0]}/") for child in children}
     children.sort(key=keys.get)
     return len(set(keys.values())) < len({(name, not reader) for name, reader in children})
-
-
-def _is_folder(entry):
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False

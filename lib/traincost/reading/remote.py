@@ -1,9 +1,9 @@
-"""Files that lie elsewhere: fsspec URLs, listed in bulk and brought here for the time of a batch.
+"""Read files at fsspec URLs: list them in bulk and download those of a batch while it is read.
 
 The readers know only files of this machine. A batch's files are therefore put into a temporary
 folder: the sources, and small files beside them, are downloaded together, a bounded number at a
-time; any other is there by name and size, and downloaded when a reader opens it. Credentials are
-the business of fsspec's own settings and of the environment; no URL is shown with what may be one.
+time; any other is there by name and size, and downloaded when a reader opens it. Credentials come
+from fsspec's own settings and the environment; no URL is shown with what may be one.
 """
 
 import os
@@ -15,27 +15,24 @@ from contextlib import contextmanager
 
 from traincost.errors import NothingToReport, ParameterError
 from traincost.reading.formats.files import MAX_FILE_MIB, digest_of_names, fetched
-from traincost.reading.rows import printable
+from traincost.reading.listing import URL, shown
+from traincost.reading.listing import is_url as is_url  # beside the rest of what URLs need
+from traincost.reading.tables import printable
 
 AT_ONCE = 16  # requests under way
 TRIES = 6
 FIRST_WAIT_S = 0.2  # before the second try; doubled for each further one
 SMALL_BYTES = 64 * 2**10  # of files that are brought along with those beside them
 GROUP_BYTES = 64 * 2**20  # downloaded together, and held in memory
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 # s3fs would ask for the size of each file before it gets it, to get it in pieces.
 _OPTIONS = {"s3": {"max_concurrency": 1}, "s3a": {"max_concurrency": 1}}
+# What the file systems of fsspec call the version of a file, the surest first.
+_VERSIONS = ("ETag", "etag", "md5Hash", "content_md5", "LastModified", "last_modified", "mtime", "created")
 _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 
 
 class Versions:
-    """Every file of a remote directory, with what tells one version of it from another.
-
-    Parameters
-    ----------
-    files : dict
-        Path to [size in bytes, version].
-    """
+    """Every file of a remote directory, by path to [size in bytes, what tells its versions apart]."""
 
     def __init__(self, files):
         self._files = files
@@ -45,7 +42,16 @@ class Versions:
         """Return [size, version] of a file, or the default."""
         return self._files.get(name, default)
 
-    def below(self, directory):
+    def inside(self, directory):
+        """Return each name in a directory, and whether it is (also) that of a folder."""
+        start = len(directory) + 1 if directory else 0
+        found = {}
+        for path in self._below(directory):
+            name, slash, _ = path[start:].partition("/")
+            found[name] = found.get(name, False) or bool(slash)
+        return found
+
+    def _below(self, directory):
         """Return the sorted paths of the files in or below a directory."""
         if not directory:
             return self._sorted
@@ -57,7 +63,7 @@ class Versions:
         """Return a dict of the files that readers of the sources may look for."""
         found = {}
         for directory in {path.rpartition("/")[0] for path, _ in sources} - {""}:
-            found.update((name, self._files[name]) for name in self.below(directory))
+            found.update((name, self._files[name]) for name in self._below(directory))
         if any("/" not in path for path, _ in sources):
             beside = {path for path, _ in sources}
             for name in self._sorted:
@@ -69,25 +75,11 @@ class Versions:
         """Return what `formats.files.state` would of a file or directory."""
         if name in self._files:
             return self._files[name]
-        names = {path[len(name) + 1 :].partition("/")[0] for path in self.below(name)}
+        names = self.inside(name)
         return digest_of_names(names) if names else []
 
     def __bool__(self):
         return True
-
-
-def is_url(path):
-    """Say whether a path is the URL of a place elsewhere."""
-    return isinstance(path, str) and bool(_URL.match(path))
-
-
-def shown(url):
-    """Return a URL without what may be a credential.
-
-    >>> shown("s3://key:secret@bucket/runs?token=x")
-    's3://bucket/runs'
-    """
-    return re.sub(r"://[^/@]*@", "://", url).partition("?")[0]
 
 
 def filesystem(url):
@@ -108,7 +100,7 @@ def filesystem(url):
     except ImportError:
         raise ParameterError(f"{shown(url)!r} needs fsspec: pip install 'traincost[scale]'") from None
     known = fsspec.available_protocols()
-    scheme = _URL.match(url)[1]
+    scheme = URL.match(url)[1]
     if scheme not in known:
         raise ParameterError(
             f"{shown(url)!r}: there is no {scheme!r}; fsspec knows {', '.join(sorted(known))}"
@@ -131,12 +123,9 @@ def why(problem):
 
 
 def retried(call, *arguments, **named):
-    """Return what `call` does; a failure that may pass is waited out, ever longer.
+    """Return what `call` does; it is tried up to `TRIES` times, with longer and longer waits between.
 
-    Raises
-    ------
-    OSError
-        It is denied, not there, or failed `TRIES` times.
+    What is denied or not there is not tried again. Raises `OSError`.
     """
     for attempt in range(TRIES):
         try:
@@ -151,13 +140,7 @@ def retried(call, *arguments, **named):
 
 
 def files(url):
-    """Return the `Versions` of all files below a URL, and (path, reason) of those of unusable names.
-
-    Raises
-    ------
-    NothingToReport
-        It does not exist, or cannot be listed.
-    """
+    """Return the `Versions` of all files below a URL, and (path, reason) of those of unusable names."""
     system, root = filesystem(url)
     try:
         found = retried(system.find, root, detail=True)
@@ -184,19 +167,7 @@ def _is_safe(path):
 
 
 def _version(info):
-    for key in (
-        "ETag",
-        "etag",
-        "md5Hash",
-        "content_md5",
-        "LastModified",
-        "last_modified",
-        "mtime",
-        "created",
-    ):
-        if info.get(key):
-            return str(info[key])
-    return ""
+    return next((str(info[key]) for key in _VERSIONS if info.get(key)), "")
 
 
 @contextmanager
@@ -269,7 +240,7 @@ class _Stage:
                     failed[name] = found
             names = [name for name, problem in failed.items() if not isinstance(problem, _FINAL)]
             if not names or attempt == TRIES - 1:
-                self._note(failed)
+                self._problems.update((name, OSError(0, why(p))) for name, p in failed.items())
             if not names:
                 return
             time.sleep(FIRST_WAIT_S * 2**attempt)
@@ -283,7 +254,3 @@ class _Stage:
         if isinstance(found, bytes):  # what a list of one gives in some file systems
             return {names[0]: found}
         return {keys[key]: value for key, value in found.items()}
-
-    def _note(self, failed):
-        for name, problem in failed.items():
-            self._problems[name] = OSError(0, why(problem))

@@ -86,17 +86,8 @@ def compare(before, after, *, pair_by=None, renamed=None, name=""):
         "rest": (columns, scores_changed(columns), columns_table(columns)),
     }
     label = f"{before.label} → {after.label}"
-    return Result(
-        "compare",
-        changes,
-        parts={
-            part: Result.showing(f"compare.{part}", frame, *blocks, prefix=name, of=label)
-            for part, (frame, *blocks) in parts.items()
-        },
-        prefix=name,
-        of=label,
-        more={**after.more, "before_runs": before.more["runs"]},
-    )
+    more = {**after.more, "before_runs": before.more["runs"]}
+    return Result.of_parts("compare", changes, parts, name, label, more)
 
 
 def _summary(pairing, changes, decomposition, columns, unit):

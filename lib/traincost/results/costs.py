@@ -5,7 +5,7 @@ import pandas as pd
 
 from traincost.analysis import costs as analysis
 from traincost.columns import column, count, percent, significant
-from traincost.errors import ParameterError
+from traincost.results.checks import check
 from traincost.results.figures import Figure, axes_of, clipped
 from traincost.results.numbers import N_NAMED, names, number_of, plural
 from traincost.results.prose import Name, Number, join, say
@@ -42,9 +42,7 @@ def costs(runs, by=None, *, devices=1, price_per_hour=None, currency="USD", powe
     ParameterError
         `by` names no setting, or a number is not above zero.
     """
-    for what, value in (("devices", devices), ("price_per_hour", price_per_hour), ("power_w", power_w)):
-        if value is not None and not value > 0:
-            raise ParameterError(f"`{what}` must be above zero, got {value!r}")
+    check(devices=devices, price_per_hour=price_per_hour, power_w=power_w)
     collection, axis = runs.collection, runs.axes[0]
     by = _rows(runs, by)
     table = analysis.cost_table(collection, by=by)
@@ -89,8 +87,7 @@ def scores(runs, score="", goal="max", by=None, *, name=""):
     ParameterError
         No run has the score, `by` names no setting, or `goal` is neither max nor min.
     """
-    if goal not in ("max", "min"):
-        raise ParameterError(f"`score_goal` must be max or min, got {goal!r}")
+    check(score_goal=goal)
     by = _rows(runs, by)
     table = analysis.cost_table(runs.collection, "scores", by)
     front = analysis.score_front(runs.frame, score, goal)

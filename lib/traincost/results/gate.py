@@ -23,11 +23,11 @@ def line(check):
     """Return the result as one readable line."""
     said = _SAID[check.outcome].format(percent(check.max_slowdown, 1))
     pairs = f"{check.n_pairs} pairs of runs in {check.n_configurations} configurations"
-    return f"{said}: {change_text(check)}; {pairs}"
+    return f"{said}: {_change(check)}; {pairs}"
 
 
-def change_text(check):
-    """Return the change with its bounds, as words."""
+def _change(check):
+    """Return the change with its bounds."""
     way = "slower" if check.change > 0 else "faster"
     text = f"{percent(abs(check.change), 1)} {way}" if abs(check.change) > EXACT else SAME
     if np.isnan(check.low):
@@ -68,7 +68,7 @@ def as_markdown(check):
     """Return a summary in Markdown; names from runs are literal in it."""
     names = f"{markdown_text(check.after)} against {markdown_text(check.before)}"
     rows = [
-        ("change of runtime", change_text(check)),
+        ("change of runtime", _change(check)),
         ("limit", percent(check.max_slowdown, 1)),
         ("pairs of runs", str(check.n_pairs)),
         ("configurations", str(check.n_configurations)),

@@ -47,3 +47,13 @@ def names(texts):
 def plural(n, one, many=None):
     """Return the noun for `n` things."""
     return one if n == 1 else many or f"{one}s"
+
+
+def first_names(texts, limit=N_LISTED):
+    """Return the first few names, and "others" where there are more.
+
+    >>> [name.text for name in first_names(["a", "b"])], first_names(["a", "b"], 1)[1]
+    (['a', 'b'], 'others')
+    """
+    texts = list(texts)
+    return names(texts[:limit]) + (["others"] if len(texts) > limit else [])

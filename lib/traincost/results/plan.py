@@ -2,7 +2,7 @@
 
 import json
 
-from traincost.analysis import plan
+from traincost.analysis import fields, plan
 from traincost.columns import count, percent, significant, time_unit
 
 FORMAT = "traincost/plan/1"
@@ -10,16 +10,9 @@ MAX_LINES = 60  # configurations that are printed; the JSON has all
 
 
 def lines(table, proposal, collection):
-    """Return a plan as readable lines: the whole first, then its configurations.
+    """Return a plan (`analysis.plan.plan`) as lines: the whole first, then its configurations.
 
-    Parameters
-    ----------
-    table : DataFrame
-        As `plan` returns it.
-    proposal : dict
-        As `checked` returns it.
-    collection : Collection
-        The runs that it was predicted from.
+    `proposal` is what `analysis.plan.checked` returns, `collection` the runs it was predicted from.
     """
     whole, cells = table.iloc[-1], table.iloc[:-1]
     unit = time_unit(3600 * cells["hours"].median() / proposal["seeds"])
@@ -32,22 +25,28 @@ def lines(table, proposal, collection):
     if "hours_at_least" in table:
         least = unit.text(3600 * whole["hours_at_least"])
         said.append(f"with the knobs turned at least {least}, if each saves the most that it can")
-    if plan.interacts(collection, proposal["replicates"]):
-        said.append(
-            "the factors interact in these runs, which the prediction leaves out: it may be off by more"
-        )
-    tested = plan.left_out(collection, proposal["replicates"])
-    if len(tested):
-        said.append(
-            f"predicted from the others, {tested['inside'].sum()} of {len(tested)} configurations run before "
-            f"lie within their {percent(plan.COVERAGE, 0)} interval"
-        )
+    said += _how_reliable(collection.runs, fields.describe(collection.runs, proposal["replicates"]))
     names = [name for name in table if name.startswith("level.")]
     for row in cells.head(MAX_LINES).to_dict("records"):
         label = ", ".join(f"{name.removeprefix('level.')}={row[name]}" for name in names) or "all runs"
         said.append(f"  {label}: {_hours(row, unit)}")
     if len(cells) > MAX_LINES:
         said.append(f"  and {count(len(cells) - MAX_LINES)} more configurations")
+    return said
+
+
+def _how_reliable(runs, described):
+    said = []
+    if plan.interacts(runs, described):
+        said.append(
+            "the factors interact in these runs, which the prediction leaves out: it may be off by more"
+        )
+    tested = plan.left_out(runs, described)
+    if len(tested):
+        said.append(
+            f"predicted from the others, {tested['inside'].sum()} of {len(tested)} configurations run before "
+            f"lie within their {percent(plan.COVERAGE, 0)} interval"
+        )
     return said
 
 

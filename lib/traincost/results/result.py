@@ -17,6 +17,7 @@ from traincost.results.figures import Figure
 from traincost.results.tables import MAX_RUNS, Table
 
 MIME = "application/vnd.traincost.result+json"
+PAGE_HTML = "text/vnd.traincost.page+html"  # for a page, where a notebook's HTML needs a script
 FORMAT = "traincost/result/1"
 MAX_FIGURE_ROWS = 1_000  # of a figure's frame that the JSON has
 _VERSIONED = ("traincost", "numpy", "pandas", "scipy", "statsmodels", "seaborn", "matplotlib")
@@ -80,6 +81,15 @@ class Result:
         """Return a result of blocks: a list is a paragraph; what is None or empty is left out."""
         made = [Paragraph(tuple(b)) if isinstance(b, list | tuple) else b for b in blocks]
         return cls(name, frame, tuple(b for b in made if b is not None and _has_content(b)), **named)
+
+    @classmethod
+    def of_parts(cls, name, frame, parts, prefix="", of="", more=None):
+        """Return a result made of others: `parts` has the name of each to its frame and its blocks."""
+        made = {
+            part: cls.showing(f"{name}.{part}", of_part, *blocks, prefix=prefix, of=of)
+            for part, (of_part, *blocks) in parts.items()
+        }
+        return cls(name, frame, prefix=prefix, of=of, parts=made, more=more or {})
 
     def __getattr__(self, name):
         try:
@@ -146,7 +156,8 @@ class Result:
 
     def named(self, name):
         """Return the result with a name of its own, which stands before its keys on a page."""
-        return replace(self, prefix=name)
+        parts = {part: result.named(name) for part, result in self.parts.items()}
+        return replace(self, prefix=name, parts=parts)
 
     def __str__(self):
         return "\n".join(sentence.plain() for sentence in self.sentences)

@@ -5,11 +5,13 @@ when it is first asked for, and once.
 """
 
 import functools
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from traincost.analysis import effects, fields, knobs, sections, subsets
+from traincost.analysis.knobs import knobs_of
 from traincost.columns import TimeUnit, time_unit
 from traincost.errors import ParameterError
 from traincost.reading.collection import Collection, read_collection
@@ -96,7 +98,7 @@ def read(
         replicates=listed("replicates", replicates),
         rows=rows,
         columns=columns,
-        knobs=None if knobs is None else tuple(map(_knob, knobs)),
+        knobs=None if knobs is None else tuple(knobs_of(knobs)),
         cadence_section=cadence_section,
         shared_settings=None if shared_settings is None else listed("shared_settings", shared_settings),
         runtime_columns=tuple(listed("runtime_column", columns_of_table.runtime_column)),
@@ -111,13 +113,6 @@ def listed(name, value):
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
         raise ParameterError(f"`{name}` must be a list of names such as [seed], got {value!r}")
     return tuple(value)
-
-
-def _knob(entry):
-    try:
-        return knobs.Knob.of(entry)
-    except (TypeError, ValueError) as problem:
-        raise ParameterError(f"`knobs`: {problem}") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +264,10 @@ class Runs:
         ParameterError
             A setting, level or status is not one of the runs'.
         """
+        if not isinstance(levels or {}, Mapping):
+            raise ParameterError(f"`where` must be a mapping of settings to levels, got {levels!r}")
         settings = {name: _levels(kept) for name, kept in {**(levels or {}), **named}.items()}
+        statuses = None if statuses is None else listed("statuses", statuses)
         some = subsets.subset(self.collection, settings, statuses, shortest_s, longest_s)
         said = [f"{name}={_in_words(kept)}" for name, kept in settings.items() if kept]
         said += [", ".join(map(str, statuses))] if statuses else []
@@ -283,7 +281,7 @@ class Runs:
         if "replicates" in choices:
             choices["replicates"] = listed("replicates", choices["replicates"])
         if choices.get("knobs") is not None:
-            choices["knobs"] = tuple(map(_knob, choices["knobs"]))
+            choices["knobs"] = tuple(knobs_of(choices["knobs"]))
         return replace(self, **choices)
 
     def __len__(self):

@@ -35,7 +35,7 @@ def snapshot(runs):
     return Result.showing(
         "runs",
         runs.frame,
-        [_chosen(runs)] if runs.of_all is not None else None,
+        [counted(runs)] if runs.of_all is not None else None,
         Items(tuple(said)),
         _excluded_table(runs.excluded, unit),
         _notes_table(runs.notes),
@@ -173,8 +173,8 @@ def _excluded(table, unit):
     ]
 
 
-def _chosen(runs):
-    """Say how many runs are looked at, of how many, and what they took."""
+def counted(runs):
+    """Say how many completed runs these are, of how many, and what they took."""
     total_s = float(runs.runtime_s.sum())
     beside = say(
         "; beside them {n} that no statistic includes", n=number_of("chosen.n_excluded", len(runs.excluded))
@@ -182,7 +182,7 @@ def _chosen(runs):
     return say(
         "{n} of {all} completed runs, {t} of runtime{rest}.",
         n=number_of("chosen.n", len(runs.frame)),
-        all=number_of("chosen.n_all", runs.of_all),
+        all=number_of("chosen.n_all", len(runs.frame) if runs.of_all is None else runs.of_all),
         t=Number("chosen.total_s", total_s, runs.unit.text(total_s)),
         rest=beside if len(runs.excluded) else "",
     )

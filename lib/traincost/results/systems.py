@@ -7,12 +7,14 @@ from traincost.estimation import systems
 from traincost.reading import remote
 from traincost.reading.collection import read_collection
 from traincost.reading.formats.files import Unreadable, read_bytes
+from traincost.results.runs import Runs
 
 
-def read_systems(path, format="auto", path_pattern=""):
+def read_systems(source, format="auto", path_pattern=""):
     """Read a sheet (YAML), a CSV of systems, or a directory of runs with compute blocks.
 
-    `format` and `path_pattern` are those of `collection.read_collection`, for runs.
+    `source` is a path, a URL, or `Runs` that were read already; `format` and `path_pattern` are those
+    of `collection.read_collection`, for runs.
 
     Returns
     -------
@@ -23,7 +25,9 @@ def read_systems(path, format="auto", path_pattern=""):
     NothingToReport
         The file cannot be read, or holds no system that can be used.
     """
-    path = os.fspath(path)
+    if isinstance(source, Runs):
+        return _named(source.label, systems.from_runs, source.collection)
+    path = os.fspath(source)
     if os.path.isdir(path) or remote.is_url(path):
         collection = read_collection(path, format, path_pattern=path_pattern)
         return _named(remote.shown(path), systems.from_runs, collection)
@@ -43,6 +47,7 @@ def read_claims(path):
     ParameterError
         A claim lacks something, or its value is no number above zero.
     """
+    path = os.fspath(path)
     return _named(path, lambda: systems.claims_of(read_bytes(path).decode("utf-8"))) if path else []
 
 

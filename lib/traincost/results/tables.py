@@ -116,9 +116,9 @@ def of_settings(names, rows, members, filter="completed runs"):
     return tuple(origins)
 
 
-def of_one(run_ids):
-    """Return the origins of rows that are one run each."""
-    return tuple(Origin(1, "the run of the row", (run_id,)) for run_id in run_ids)
+def of_one(ids, filter="the run of the row"):
+    """Return the origins of rows that are one run, or whatever `filter` says, each."""
+    return tuple(Origin(1, filter, (each,)) for each in ids)
 
 
 def cell(heading, value):

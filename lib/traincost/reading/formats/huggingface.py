@@ -29,9 +29,7 @@ import re
 
 from traincost.columns import finite
 from traincost.reading.formats.files import Unreadable, names, parse_json, read_bytes, shortened
-from traincost.reading.formats.flatten import flat
-from traincost.reading.formats.run import COMPLETED, KILLED, UNFINISHED, UNREADABLE, Run
-from traincost.reading.formats.values import runtime
+from traincost.reading.formats.run import COMPLETED, KILLED, UNFINISHED, UNREADABLE, Run, flat, runtime
 
 NAME = "huggingface"
 TITLE = "Hugging Face Trainer directories (all_results.json, trainer_state.json)"

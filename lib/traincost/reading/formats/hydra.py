@@ -23,9 +23,7 @@ import os
 import re
 
 from traincost.reading.formats.files import Unreadable, names, opened, parse_json, read_bytes, shortened
-from traincost.reading.formats.flatten import MAX_FIELDS, flat
-from traincost.reading.formats.run import FAILED, UNFINISHED, UNREADABLE, Run
-from traincost.reading.formats.values import runtime
+from traincost.reading.formats.run import FAILED, MAX_FIELDS, UNFINISHED, UNREADABLE, Run, flat, runtime
 from traincost.reading.formats.yaml_text import parse_yaml
 
 NAME = "hydra"

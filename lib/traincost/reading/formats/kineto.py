@@ -19,9 +19,8 @@ import numpy as np
 
 from traincost.columns import finite
 from traincost.reading.formats.files import Unreadable, names, shortened
-from traincost.reading.formats.run import COMPLETED, KILLED, UNREADABLE, Run
+from traincost.reading.formats.run import COMPLETED, KILLED, UNREADABLE, Run, runtime
 from traincost.reading.formats.trace_events import MAX_NAMES, looks_like_trace, read_facts, read_trace
-from traincost.reading.formats.values import runtime
 
 NAME = "kineto"
 TITLE = "PyTorch profiler traces (*.json, *.json.gz)"

@@ -14,10 +14,8 @@ import re
 from traincost.columns import finite
 from traincost.reading.formats import lightning_actions
 from traincost.reading.formats.files import Unreadable, names, read_bytes, shortened
-from traincost.reading.formats.flatten import flat
-from traincost.reading.formats.run import KILLED, UNREADABLE, Run
+from traincost.reading.formats.run import KILLED, UNREADABLE, Run, flat, runtime
 from traincost.reading.formats.simple_profiler import elapsed, read_reports
-from traincost.reading.formats.values import runtime
 from traincost.reading.formats.yaml_text import parse_yaml
 
 NAME = "lightning"

@@ -22,7 +22,7 @@ Two things the report does not tell apart are settled so that parts never exceed
 import re
 from dataclasses import dataclass
 
-from traincost.reading.formats.sections import one_level
+from traincost.reading.formats.run import one_level
 
 EVALUATIONS = ("validate", "test", "predict")
 SANITY_CHECK = "sanity_check"

@@ -10,9 +10,8 @@ import re
 import shlex
 
 from traincost.reading.formats.files import Unreadable, names, read_bytes, shortened
-from traincost.reading.formats.flatten import flat
 from traincost.reading.formats.lightning import add_reports
-from traincost.reading.formats.run import Run
+from traincost.reading.formats.run import Run, flat
 from traincost.reading.formats.simple_profiler import read_reports
 
 NAME = "lightning-table"

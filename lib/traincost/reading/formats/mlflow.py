@@ -18,11 +18,20 @@ import os
 import re
 
 from traincost.reading.formats.files import Unreadable, read_head
-from traincost.reading.formats.flatten import flat
-from traincost.reading.formats.identity import iso, without_identity
 from traincost.reading.formats.mlflow_stores import SQLITE_MAGIC, sqlite_store, stored_files
-from traincost.reading.formats.run import COMPLETED, FAILED, KILLED, RUNNING, UNREADABLE, Run
-from traincost.reading.formats.values import numbers, runtime
+from traincost.reading.formats.run import (
+    COMPLETED,
+    FAILED,
+    KILLED,
+    RUNNING,
+    UNREADABLE,
+    Run,
+    flat,
+    iso,
+    numbers,
+    runtime,
+    without_identity,
+)
 
 NAME = "mlflow"
 TITLE = "MLflow stores (mlflow.db, mlruns/)"

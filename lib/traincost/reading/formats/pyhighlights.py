@@ -12,10 +12,8 @@ from dataclasses import replace
 
 from traincost.reading.formats import lightning_actions
 from traincost.reading.formats.files import Unreadable, names, parse_json, read_bytes, shortened
-from traincost.reading.formats.flatten import flat
-from traincost.reading.formats.run import UNFINISHED, UNREADABLE, Run
+from traincost.reading.formats.run import UNFINISHED, UNREADABLE, Run, flat, numbers, runtime
 from traincost.reading.formats.simple_profiler import elapsed, read_reports
-from traincost.reading.formats.values import numbers, runtime
 
 NAME = "pyhighlights"
 TITLE = "pyhighlights results (results.json)"

@@ -1,6 +1,13 @@
-"""What a reader returns for each run, whatever the format it came from."""
+"""What a reader returns for each run, and how it gets there: settings flattened, numbers checked."""
 
+import json
+import math
+import re
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from traincost.columns import column, finite
+from traincost.reading.formats.files import shortened
 
 COMPLETED = "completed"
 RUNNING = "running"
@@ -9,6 +16,19 @@ STATUSES = (COMPLETED, RUNNING, FAILED)
 KILLED = "killed"
 UNREADABLE = "unreadable"
 UNFINISHED = "unfinished"  # asked for, and not there
+MAX_DEPTH = 32  # of settings; a deeper part is one level, written as JSON
+MAX_FIELDS = 2_000  # settings of one run
+# The repr of an object: its address differs in every run, and would make each a level of its own.
+_OBJECT = re.compile(r"<(?:function )?([\w.<>]+?)(?: object)? at 0x[0-9a-fA-F]+>")
+_AT = " at 0x"
+# A date with a time of day: 2026-01-02T03:04:05, 2026-01-02 03-04, 20260102_030405.
+_MOMENT = re.compile(
+    r"(?<!\d)((?:19|20)\d\d)[-_]?(0[1-9]|1[0-2])[-_]?(0[1-9]|[12]\d|3[01])"
+    r"[-T_ ]?(?:[01]\d|2[0-3])[-:_h]?[0-5]\d(?:[-:_m]?[0-5]\d)?(?!\d)"
+)
+_EPOCH = re.compile(r"(\d{10})(?:\.\d*|\d{3}|\d{6}|\d{9})?")  # in s, ms, µs or ns
+_NEAR_S = 7 * 86400  # a time this close to the run's start is that of the run
+_MIN_ID = 6  # characters of an id that is sought in a text
 
 
 @dataclass(slots=True)
@@ -25,7 +45,7 @@ class Run:
     runtime_s : float, or None
         Wall-clock time; positive and finite where the run is usable.
     config : dict
-        Flat: dotted path to number or text (`flatten.flat`).
+        Flat: dotted path to number or text (`flat`).
     sections : dict
         Section path to (seconds, count); the count is None where it is not known.
     cost, scores : dict
@@ -67,3 +87,189 @@ class Run:
     fingerprint: str = ""
     notes: list = field(default_factory=list)
     reason: str = ""
+
+
+# -- settings ------------------------------------------------------------------------------
+
+
+def flat(config, notes):
+    """Flatten a mapping of settings.
+
+    A dot inside a key is escaped with a backslash. Null is the level ``None``, a truth value
+    ``True`` or ``False``, a list its JSON, an object's repr its class; a number that is not
+    finite is missing and noted.
+
+    Parameters
+    ----------
+    config : dict
+    notes : list of str
+        What was left out is added to it.
+
+    Returns
+    -------
+    dict
+        Dotted path to int, float or str.
+    """
+    fields = {}
+    _collect(config, "", 0, fields, notes)
+    return fields
+
+
+def _collect(mapping, prefix, depth, fields, notes):
+    for key, value in mapping.items():
+        if len(fields) >= MAX_FIELDS:
+            _note(notes, f"config fields beyond the first {MAX_FIELDS} are left out")
+            return
+        path = prefix + (key if key.__class__ is str and key.isidentifier() else _escaped(key))
+        # Nearly all are plain: they are told here, without a call.
+        kind = value.__class__
+        if kind is int or (kind is float and value - value == 0.0) or (kind is str and _AT not in value):
+            fields[path] = value
+        elif isinstance(value, dict) and value and depth < MAX_DEPTH:
+            _collect(value, path + ".", depth + 1, fields, notes)
+        elif isinstance(value, float) and not math.isfinite(value):
+            notes.append(f"config {path!r} is not finite: taken as missing")
+        else:
+            fields[path] = _level(value, path, notes)
+
+
+def _escaped(key):
+    return str(key).replace("\\", "\\\\").replace(".", "\\.")
+
+
+def _note(notes, text):
+    if text not in notes:
+        notes.append(text)
+
+
+def _level(value, path, notes):
+    if isinstance(value, bool) or value is None:
+        return str(value)
+    if isinstance(value, int | float):
+        return value
+    text = value if isinstance(value, str) else _json(value, path, notes)
+    return _OBJECT.sub(r"<\1>", text) if _AT in text else text
+
+
+def _json(value, path, notes):
+    """Return a list, or what lies beyond `MAX_DEPTH`, as JSON."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except RecursionError:
+        notes.append(f"config {path!r} is nested too deep: taken as one level")
+        return "(nested too deep)"
+    except ValueError:
+        notes.append(f"config {path!r} holds a number that is not finite")
+        return json.dumps(value, ensure_ascii=False)
+
+
+def without_identity(config, run_id, started_s, notes):
+    """Return the flat `config` without the fields that hold the run's id or time.
+
+    A path or name that holds either differs in every run and says nothing of what the run did.
+    A time is the run's where it lies within a week of its start: others (up to which day the data
+    reach) are settings.
+
+    Parameters
+    ----------
+    config : dict
+        Dotted path to number or text.
+    run_id : str
+        The tool's id of the run, or empty.
+    started_s : float or None
+        Seconds since 1970.
+    notes : list of str
+        Says which fields were left out.
+    """
+    naming = [name for name, value in config.items() if _names_run(value, run_id, started_s)]
+    if naming:
+        listed = shortened(", ".join(naming))
+        notes.append(f"settings that hold the run's id or time are left out: {listed}")
+    return {name: value for name, value in config.items() if name not in naming}
+
+
+def _names_run(value, run_id, started_s):
+    if isinstance(value, str) and len(run_id) >= _MIN_ID and run_id in value:
+        return True
+    if not started_s:
+        return False
+    return any(abs(moment - started_s) < _NEAR_S for moment in _moments(value))
+
+
+def _moments(value):
+    """Yield the times that a setting holds, in seconds since 1970."""
+    if isinstance(value, str):
+        for year, month, day in _MOMENT.findall(value):
+            try:
+                yield datetime(int(year), int(month), int(day), 12, tzinfo=UTC).timestamp()
+            except ValueError:  # the 31st of February
+                continue
+    elif abs(value) >= 10**20:
+        return
+    epoch = _EPOCH.fullmatch(str(value))
+    if epoch:
+        yield float(epoch[1])
+
+
+# -- numbers, times and names --------------------------------------------------------------
+
+
+def described(value):
+    """Return a value in a message: itself where it is short and plain, else its type."""
+    if value is None or isinstance(value, bool | float | str):
+        return shortened(repr(value), 80)
+    if isinstance(value, int) and finite(value):
+        return shortened(repr(value), 80)
+    return f"a {type(value).__name__}"
+
+
+def runtime(value, name="runtime_s"):
+    """Return a runtime in seconds and an empty reason, or None and why it is none."""
+    if value is None:
+        return None, f"{name} is missing or null"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None, f"{name} must be a number of seconds, got {described(value)}"
+    if not finite(value):
+        return None, f"{name} is not finite ({described(value)})"
+    if value <= 0:
+        return None, f"{name} must be above zero, got {value:g}"
+    return float(value), ""
+
+
+def numbers(values, what, notes):
+    """Return the finite numbers of a mapping; anything else in it is missing and noted.
+
+    Null is a recorder's own way to write a number that is not finite, and not noted. A cost
+    column must lie in its range (`columns.Column.accepts`).
+    """
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        notes.append(f"{what}s must be an object, got {type(values).__name__}: left out")
+        return {}
+    usable = {}
+    for name, value in values.items():
+        if value is None:
+            continue
+        if finite(value) and (not name.startswith("cost_") or column(name).accepts(value)):
+            usable[name] = value
+        else:
+            notes.append(f"{what} {shortened(name, 80)!r} is no usable number: taken as missing")
+    return usable
+
+
+def iso(seconds):
+    """Return seconds since 1970 as ISO 8601 in UTC, or empty text where they are no time."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    except (TypeError, ValueError, OverflowError, OSError):
+        return ""
+
+
+def one_level(name):
+    """Return a name as one level of a section's path.
+
+    >>> one_level("data/augment")
+    'data∕augment'
+    """
+    return name.strip().replace("/", "∕") or "(no name)"

@@ -7,9 +7,16 @@ from math import inf
 from traincost.columns import finite
 from traincost.measure.recorder import FORMAT, RECORD_NAME
 from traincost.reading.formats.files import Unreadable, parse_json, read_bytes, shortened
-from traincost.reading.formats.flatten import flat
-from traincost.reading.formats.run import COMPLETED, STATUSES, UNREADABLE, Run
-from traincost.reading.formats.values import described, numbers, runtime
+from traincost.reading.formats.run import (
+    COMPLETED,
+    STATUSES,
+    UNREADABLE,
+    Run,
+    described,
+    flat,
+    numbers,
+    runtime,
+)
 
 NAME = "traincost"
 TITLE = "run records (run.json)"

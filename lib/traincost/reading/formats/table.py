@@ -10,9 +10,18 @@ from dataclasses import dataclass, field
 from traincost.columns import SCORE_PREFIX
 from traincost.errors import ParameterError
 from traincost.reading.formats.files import Unreadable, shortened
-from traincost.reading.formats.run import COMPLETED, FAILED, KILLED, RUNNING, UNREADABLE, Run
+from traincost.reading.formats.run import (
+    COMPLETED,
+    FAILED,
+    KILLED,
+    RUNNING,
+    UNREADABLE,
+    Run,
+    described,
+    numbers,
+    runtime,
+)
 from traincost.reading.formats.table_files import read_rows
-from traincost.reading.formats.values import described, numbers, runtime
 
 NAME = "table"
 TITLE = "a table of runs (*.csv, *.jsonl, *.parquet)"

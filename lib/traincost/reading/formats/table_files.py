@@ -10,7 +10,7 @@ import json
 import os
 
 from traincost.reading.formats.files import Unreadable, parse_json, read_bytes, read_head, shortened
-from traincost.reading.formats.flatten import flat
+from traincost.reading.formats.run import flat
 
 MAX_TABLE_MIB = 64
 MAX_ROWS = 200_000

@@ -26,10 +26,17 @@ from dataclasses import dataclass, field
 
 from traincost.reading.formats import files, wire
 from traincost.reading.formats.files import Unreadable, opened
-from traincost.reading.formats.flatten import flat
-from traincost.reading.formats.identity import iso, without_identity
-from traincost.reading.formats.run import COMPLETED, FAILED, KILLED, UNREADABLE, Run
-from traincost.reading.formats.values import runtime
+from traincost.reading.formats.run import (
+    COMPLETED,
+    FAILED,
+    KILLED,
+    UNREADABLE,
+    Run,
+    flat,
+    iso,
+    runtime,
+    without_identity,
+)
 
 NAME = "tensorboard"
 TITLE = "TensorBoard event files (events.out.tfevents.*)"

@@ -21,10 +21,17 @@ from datetime import datetime
 from traincost.columns import finite
 from traincost.reading.formats import files, wire
 from traincost.reading.formats.files import Unreadable, opened, parse_json, read_bytes, shortened
-from traincost.reading.formats.flatten import MAX_DEPTH, flat
-from traincost.reading.formats.identity import iso, without_identity
-from traincost.reading.formats.run import COMPLETED, FAILED, KILLED, Run
-from traincost.reading.formats.values import runtime
+from traincost.reading.formats.run import (
+    COMPLETED,
+    FAILED,
+    KILLED,
+    MAX_DEPTH,
+    Run,
+    flat,
+    iso,
+    runtime,
+    without_identity,
+)
 from traincost.reading.formats.yaml_text import parse_yaml
 
 NAME = "wandb"

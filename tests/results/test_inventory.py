@@ -7,7 +7,8 @@ from conftest import record, write_run
 
 from traincost.__main__ import main
 from traincost.errors import NothingToReport, ParameterError
-from traincost.reading import index, inventory
+from traincost.reading import index
+from traincost.results import inventory
 
 
 def mixed(root):

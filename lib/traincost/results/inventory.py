@@ -13,7 +13,7 @@ from traincost.columns import SCORE_PREFIX, time_unit
 from traincost.reading import index
 from traincost.reading.collection import read_collection
 from traincost.reading.formats import READERS, other, table, table_files
-from traincost.reading.listing import files_below
+from traincost.words import natural
 
 MAX_LINES = 20  # of a list; the rest is counted
 MAX_NAMES = 12  # on a line
@@ -37,7 +37,7 @@ def lines(runs_dir, format="auto", **reading):
     ]
     # The files of an index are not those of the runs; and of a URL, each would have to be fetched.
     is_at_hand = os.path.isdir(runs_dir) and not index.opened(runs_dir)
-    unread = [path for path in files_below(runs_dir) if not _within(path, told)] if is_at_hand else []
+    unread = [path for path in _files_below(runs_dir) if not _within(path, told)] if is_at_hand else []
     if is_at_hand:
         counts.append(f"{_count(len(unread), 'file')} not read")
     text = [f"{found.name}: {', '.join(counts)}"]
@@ -48,6 +48,14 @@ def lines(runs_dir, format="auto", **reading):
     text += _listed("Left out", [f"{r.path}: {r.reason}" for r in found.excluded.itertuples()])
     text += _listed("Parts of runs", [f"{row.path} [{row.format}]: of {row.part_of}" for row in parts])
     return text + _listed("Not read", _unread(runs_dir, unread))
+
+
+def _files_below(runs_dir):
+    """Yield the path of every file below a directory, relative to it."""
+    for directory, folders, names in os.walk(runs_dir):
+        folders.sort(key=natural)
+        for name in sorted(names, key=natural):
+            yield os.path.relpath(os.path.join(directory, name), runs_dir)
 
 
 def _count(n, noun):

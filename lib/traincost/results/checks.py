@@ -1,0 +1,107 @@
+"""Which values the parameters may have, beyond their types: one check for each name.
+
+Asked by the functions of the API, and by a build before it starts a kernel. A check imports what it
+needs when it is asked, so that a wrong date costs nobody the import of pandas.
+"""
+
+import dataclasses
+import datetime
+import re
+
+from traincost.errors import ParameterError, require
+
+SAFE_SCHEMES = ("http:", "https:", "mailto:")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+def check(**values):
+    """Raise `ParameterError` for a value that cannot be used; names without a check pass.
+
+    Parameters
+    ----------
+    **values
+        Of the parameters, of the types that the notebooks declare. None is no value.
+    """
+    for name, value in values.items():
+        if value is not None and name in _CHECKS:
+            _CHECKS[name](name, value)
+
+
+def table(values):
+    """Return which column of a table of runs is what, of the parameters that say so.
+
+    Raises
+    ------
+    ParameterError
+        A unit is not known, or a key of `sections_columns` is none.
+    """
+    from traincost.reading.formats.table import Table
+
+    return Table(**{f.name: values[f.name] for f in dataclasses.fields(Table) if f.name in values})
+
+
+def _above_zero(name, value):
+    require(value > 0, name, "above zero", value)
+
+
+def _date(name, value):
+    try:
+        datetime.date.fromisoformat(value or "2000-01-01")
+    except ValueError:
+        require(False, name, "a date like 2015-09-01", value)
+
+
+def _format(name, value):
+    from traincost.reading.formats import READERS, table
+
+    allowed = ("auto", *READERS, table.NAME)
+    require(value in allowed, name, f"auto or one of {', '.join(allowed[1:])}", value)
+
+
+def _path_pattern(name, value):
+    from traincost.reading.formats.paths import PathPattern
+
+    if value:
+        PathPattern(value)
+
+
+def _knobs(name, value):
+    from traincost.analysis.knobs import knobs_of
+
+    knobs_of(value)
+
+
+def _scheduler(name, value):
+    if value:
+        from traincost.reading import engines
+
+        engines.check(value)
+
+
+def _links(name, value):
+    for text, address in value.items():
+        if not isinstance(text, str) or not isinstance(address, str):
+            raise ParameterError(f"`{name}` must map text to an address, got {text!r}: {address!r}")
+        scheme = _SCHEME.match(address.strip())
+        # Control characters are how a script's scheme is hidden from a check like this one.
+        if any(ord(c) < 0x20 for c in address) or (scheme and scheme.group().lower() not in SAFE_SCHEMES):
+            allowed = ", ".join(SAFE_SCHEMES)
+            raise ParameterError(f"`{name}`: {address!r} must be a relative address or start with {allowed}")
+
+
+_CHECKS = {
+    "format": _format,
+    "path_pattern": _path_pattern,
+    "links": _links,
+    "knobs": _knobs,
+    "score_goal": lambda name, value: require(value in ("max", "min"), name, "one of max, min", value),
+    "devices": _above_zero,
+    "price_per_hour": _above_zero,
+    "power_w": _above_zero,
+    "start": _date,
+    "end": _date,
+    "target_error": lambda name, value: require(0 < value < 1, name, "between 0 and 1", value),
+    "n_draws": lambda name, value: require(value >= 100, name, "at least 100", value),
+    "workers": lambda name, value: require(value >= 0, name, "at least 0", value),
+    "scheduler": _scheduler,
+}

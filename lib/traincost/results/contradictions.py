@@ -1,0 +1,156 @@
+"""Where the figures of systems, or printed claims, contradict each other: sentences and tables."""
+
+from traincost.columns import significant
+from traincost.estimation.compute import ASSUMED_UTILISATION, SUSPICIOUS_UTILISATION
+from traincost.estimation.estimates import (
+    APART,
+    APART_ASSUMED,
+    DISAGREE,
+    IMPOSSIBLE,
+    PERCENTAGE,
+    PROJECTIONS,
+    STATED_APART,
+    SUSPICIOUS,
+)
+from traincost.results.numbers import first_names, key, number_of, plural
+from traincost.results.prose import Number, say
+from traincost.results.tables import Heading, Table, of_one, setting
+
+# Each kind of contradiction: the key of its count, and what is said of it.
+_KINDS = {
+    IMPOSSIBLE: (
+        "n_impossible",
+        "The implied utilisation of {n} {systems} is above one, which is impossible: one of the figures is "
+        "wrong ({who}).",
+    ),
+    APART_ASSUMED: (
+        "n_apart_assumed",
+        "The two measures of {n} {systems} differ by more than a factor of {factor} when a utilisation of "
+        "{assumed} is assumed, since none is stated.",
+    ),
+    APART: (
+        "n_apart",
+        "The two measures of {n} {systems} differ by more than a factor of {factor} at the utilisation that "
+        "is stated ({who}).",
+    ),
+    SUSPICIOUS: (
+        "n_suspicious",
+        "The implied utilisation of {n} {systems} is above {high}, which few implementations reach ({who}).",
+    ),
+    STATED_APART: (
+        "n_stated",
+        "The total stated for {n} {systems} is more than a factor of {factor} from what the other figures "
+        "give ({who}).",
+    ),
+    PERCENTAGE: (
+        "n_percentages",
+        "The utilisation of {n} {systems} stands as a percentage among fractions ({who}).",
+    ),
+    PROJECTIONS: (
+        "n_projections",
+        "The two forms of error against compute project totals more than a factor of {factor} apart.",
+    ),
+}
+
+
+def contradiction_blocks(own, claims, estimated):
+    """Return what is said and tabled of contradictions.
+
+    Parameters
+    ----------
+    own : DataFrame
+        Those among the systems' own figures (`estimation.estimates.contradictions`).
+    claims : DataFrame
+        Those among printed claims (`estimation.estimates.claim_contradictions`).
+    estimated : DataFrame
+        The estimates.
+    """
+    said = _own(own)
+    if not said and not len(claims):
+        said = [say("No contradiction was found among the figures.")]
+    said += _possible(own, estimated) + _printed(claims)
+    return said, _own_table(own), _claims_table(claims)
+
+
+def _own(own):
+    """How many systems disagree with themselves, in which way."""
+    limits = {
+        "factor": Number("contradictions.factor", DISAGREE, f"{DISAGREE:g}"),
+        "assumed": Number("contradictions.assumed", ASSUMED_UTILISATION, f"{ASSUMED_UTILISATION:g}"),
+        "high": Number("contradictions.high", SUSPICIOUS_UTILISATION, f"{SUSPICIOUS_UTILISATION:g}"),
+    }
+    said = []
+    for kind, (name, words) in _KINDS.items():
+        who = own.loc[own["kind"].eq(kind), "subject"]
+        if len(who):
+            n = number_of(key("contradictions", name), len(who))
+            systems = plural(len(who), "system")
+            said.append(say(words, n=n, systems=systems, who=first_names(who), **limits))
+    return said
+
+
+def _possible(own, estimated):
+    """Say that no implied utilisation is impossible, where none is and there are some."""
+    n = estimated["implied_utilisation"].notna().sum()
+    if not n or own["kind"].eq(IMPOSSIBLE).any():
+        return []
+    return [
+        say(
+            "None of the implied utilisations ({n}) is above one, which would be impossible.",
+            n=number_of("utilisation.n", n),
+        )
+    ]
+
+
+def _printed(claims):
+    if not len(claims):
+        return []
+    return [say("Printed claims differ about {n}.", n=_things(claims))]
+
+
+def _things(claims):
+    n = number_of("contradictions.n_claims", len(claims))
+    return say("{n} {things}", n=n, things=plural(len(claims), "thing"))
+
+
+def _own_table(frame):
+    measures_alone = frame["kind"].isin([APART, APART_ASSUMED]).all()
+    return Table(
+        "contradictions",
+        say("Systems whose {what} disagree.", what="two measures" if measures_alone else "figures"),
+        (
+            Heading("subject", "system"),
+            Heading("kind", "what disagrees"),
+            Heading("first", "first value", "{:.3g}".format),
+            Heading("first_source", "its source"),
+            Heading("second", "second value", "{:.3g}".format),
+            Heading("second_source", "its source"),
+            Heading("ratio", "ratio", significant, "the larger over the smaller"),
+            Heading("note", "note"),
+        ),
+        frame,
+        len(frame),
+        "contradictions",
+        of_one(frame["subject"], "the system of the row"),
+    )
+
+
+def _claims_table(frame):
+    return Table(
+        "claims",
+        say("Where printed claims about one thing differ: {n}.", n=_things(frame)),
+        (
+            Heading("subject", "claim"),
+            Heading("first", "lowest", setting),
+            Heading("first_source", "printed in"),
+            Heading("second", "highest", setting),
+            Heading("second_source", "printed in"),
+            Heading("ratio", "ratio", "{:.4g}".format),
+            Heading("note", "note"),
+        ),
+        frame.astype({"first": float, "second": float}),
+        len(frame),
+        "claims printed in several places",
+        of_one(frame["subject"], "the claim of the row"),
+        holds=("contradictions.n_claims",),
+    )

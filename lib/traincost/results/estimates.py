@@ -1,0 +1,395 @@
+"""How much compute trainings took: the estimates, what they rest on, and how far the figures agree."""
+
+import numpy as np
+
+from traincost.columns import count
+from traincost.errors import ParameterError
+from traincost.estimation import estimates as estimation
+from traincost.estimation.compute import ASSUMED_UTILISATION, NOMINAL_BAND, REPORTED, STAGES, WHOLE_RUN
+from traincost.estimation.estimates import DISAGREE
+from traincost.results.contradictions import contradiction_blocks
+from traincost.results.figures import Figure, axes_of, label_rows, powers_of_ten
+from traincost.results.fits import conversion_blocks, error_blocks
+from traincost.results.numbers import eta, key, number_of, plural
+from traincost.results.prose import Name, Number, When, join, say
+from traincost.results.result import Headline, Items, Result
+from traincost.results.svg import INK, SERIES
+from traincost.results.systems import read_claims, read_systems
+from traincost.results.tables import Heading, Origin, Table, of_one, two
+
+MAX_SYSTEMS = 48  # in one figure
+BAND = f"×/÷{NOMINAL_BAND:g}, wider where the two measures lie farther apart; no coverage is claimed"
+FLOP = "{:.2e}".format
+DAY = "{:%Y-%m-%d}".format
+
+
+def estimate(systems, *, format="auto", path_pattern="", claims="", target_error=0.01, name=""):
+    """Estimate the training compute of systems, by what their sources or records report.
+
+    Network operations are the sum over stages of epochs × FLOP per forward pass × passes per epoch,
+    three times for forward and backward (2007.05558 eq. 1), or 6 N D for N parameters and D tokens
+    (2001.08361 section 2.1). Hardware burden is processors × peak rate × time (2007.05558 eq. 2).
+
+    Parameters
+    ----------
+    systems : str, path or Runs
+        A sheet (YAML), a CSV with the columns of Epoch AI's databases, or runs whose records have
+        compute blocks.
+    format, path_pattern : str
+        Of a directory of runs, as `read` takes them.
+    claims : str or path
+        A YAML file of printed claims to set against each other; none if empty.
+    target_error : float
+        Error, between 0 and 1, that error against compute is projected to.
+    name : str
+        Stands before the keys of its numbers on a page.
+
+    Returns
+    -------
+    Result
+        ``frame`` has a row per system, computes in FLOP, as `estimation.estimates.estimate_systems`
+        returns it. Its parts: ``summary``, ``overview``, ``estimates``, ``conversion`` (one measure
+        into the other), ``errors`` (against compute), ``contradictions``, ``provenance`` (peak rates,
+        sources, and what a sheet leaves out).
+
+    Raises
+    ------
+    NothingToReport
+        A file cannot be read, or no system can be estimated.
+    ParameterError
+        An argument cannot be used.
+
+    Examples
+    --------
+    >>> estimate("systems.yaml").frame[["system", "value_flop"]]  # doctest: +SKIP
+    """
+    if not 0 < target_error < 1:
+        raise ParameterError(f"`target_error` must be a fraction between 0 and 1, got {target_error!r}")
+    printed = estimation.claim_contradictions(read_claims(claims))
+    reported = read_systems(systems, format, path_pattern)
+    estimated = estimation.estimate_systems(reported.frame)
+    fits = estimation.fit_errors(estimated, target_error)
+    own = estimation.contradictions(estimated, reported.frame, fits)
+    parts = {
+        "summary": (estimated, Headline(tuple(_summary(estimated)))),
+        "overview": (estimated, Items(tuple(_overview(estimated, reported))), _checks(estimated)),
+        "estimates": _estimates(estimation.by_date(estimated), reported.rejected),
+        "conversion": (estimation.both_measures(estimated), *conversion_blocks(estimated)),
+        "errors": (estimated, *error_blocks(fits, target_error)),
+        "contradictions": (own, *contradiction_blocks(own, printed, estimated)),
+        "provenance": (
+            reported.where,
+            _rates_table(estimated),
+            _sources_table(reported.where),
+            _left_out_table(reported.left_out),
+        ),
+    }
+    return Result.of_parts("estimate", estimated, parts, name, reported.name)
+
+
+def _summary(estimated):
+    """The span, the total of few alike, and how the checks went."""
+    known = estimated[estimated["value_flop"].gt(0)]
+    if len(known) == 1:
+        (system,) = known.itertuples()
+        said = say("{x} took {a}.", x=Name(system.system), a=_flop("estimates.low", system.value_flop))
+    else:
+        n = number_of("estimates.n", len(known))
+        said = say("{n} systems took from {low} to {high}.", n=n, **_span(known))
+    return [said, *_utilisation(estimated), *_stated(estimated)]
+
+
+def _flop(name, value):
+    return Number(name, float(value), f"{value:.1e} FLOP")
+
+
+def _span(known):
+    """Return the least and the greatest estimate, each with its system, or how many print alike."""
+    ends = {"low": known["value_flop"].min(), "high": known["value_flop"].max()}
+    said = {}
+    for end, value in ends.items():
+        printed = _flop(key("estimates", end), value)
+        alike = known.loc[[_flop("", v).text == printed.text for v in known["value_flop"]], "system"]
+        n = number_of(key("estimates", f"n_{end}"), len(alike))
+        whose = Name(alike.iloc[0]) if len(alike) == 1 else say("{n} systems alike in these digits", n=n)
+        said[end] = say("{a} ({x})", a=printed, x=whose)
+    return said
+
+
+def _overview(estimated, reported):
+    """How many systems there are, and by which measures."""
+    has = estimated[["operations_flop", "burden_flop"]].apply(np.isfinite)
+    counts = {
+        "systems": ("n", len(estimated)),
+        "with network operations": ("n_operations", has["operations_flop"].sum()),
+        "with hardware burden": ("n_burden", has["burden_flop"].sum()),
+        "with both, so that one checks the other": ("n_both", has.all(axis=1).sum()),
+    }
+    problems = {
+        "without any estimate": ("n_unusable", estimated["value_flop"].isna().sum()),
+        "values that could not be used": ("n_rejected", len(reported.rejected)),
+        "left out of the sheet, each for its reason": ("n_left_out", len(reported.left_out)),
+    }
+    return [
+        *_counted(counts),
+        *_dates(estimated["date"].dropna()),
+        *_counted({what: counted for what, counted in problems.items() if counted[1]}),
+    ]
+
+
+def _counted(counts):
+    return [
+        say("{what}: {n}", what=what, n=number_of(key("systems", name), n))
+        for what, (name, n) in counts.items()
+    ]
+
+
+def _dates(dates):
+    if not len(dates):
+        return []
+    return [say("dates: {a} to {b}", a=When(DAY(dates.min())), b=When(DAY(dates.max())))]
+
+
+def _checks(estimated):
+    """What the two measures cover, and how far they and the stated totals agree."""
+    return [
+        say("Network operations are of training alone: pre-training, training and fine-tuning."),
+        *_burden_times(estimated["burden_time"]),
+        say(
+            "What a search, a failed run or deployment cost is in neither measure, so both are lower bounds "
+            "of a project."
+        ),
+        *_utilisation(estimated),
+        *_stated(estimated),
+    ]
+
+
+_BURDEN_TIMES = {
+    WHOLE_RUN: "the whole runtime of the run, evaluation and set-up included: the utilisation that it "
+    "implies is that of the run, at most that of its training",
+    STAGES: "the time of its training stages alone",
+    REPORTED: "the training time, or the burden itself, that its source reports",
+}
+
+
+def _burden_times(burden_time):
+    """Say what time the hardware burden of how many systems takes."""
+    counts = {kind: int(burden_time.eq(kind).sum()) for kind in _BURDEN_TIMES}
+    return [
+        say(
+            "The hardware burden of {n} {systems} takes {what}.",
+            n=number_of(key("systems", "n_burden_of", kind), n),
+            systems=plural(n, "system"),
+            what=_BURDEN_TIMES[kind],
+        )
+        for kind, n in counts.items()
+        if n
+    ]
+
+
+def _utilisation(estimated):
+    both = estimation.both_measures(estimated)
+    if not len(both):
+        return []
+    implied = both["implied_utilisation"]
+    return [
+        say(
+            "Where a system has both measures, operations over burden imply a utilisation{of} between {low} "
+            "and {high}, {mid} at the median.",
+            of=" of the whole run" if both["burden_time"].eq(WHOLE_RUN).all() else "",
+            low=eta("utilisation.low", implied.min()),
+            high=eta("utilisation.high", implied.max()),
+            mid=eta("utilisation.median", implied.median()),
+        )
+    ]
+
+
+def _stated(estimated):
+    """How far the totals that the sources state agree with the estimates."""
+    stated = estimated[estimated["stated_flop"].gt(0) & estimated["value_flop"].gt(0)]
+    other = stated[stated["method"].ne("stated")]
+    if not len(stated):
+        return []
+    n_alone = len(stated) - len(other)
+    alone = say("; for {n} it is the only figure there is", n=number_of("stated.n_alone", n_alone))
+    said = say(
+        "A total is stated for {n} {systems}{alone}.",
+        n=number_of("stated.n_all", len(stated)),
+        systems=plural(len(stated), "system"),
+        alone=alone if n_alone else "",
+    )
+    return [join([said, _near(other, "the other" if n_alone else "these")]) if len(other) else said]
+
+
+def _near(other, which):
+    n_near = (other["value_flop"] / other["stated_flop"]).between(1 / DISAGREE, DISAGREE).sum()
+    return say(
+        "Of {which} {n}, {near} {lie} within a factor of {factor} of our estimate.",
+        which=which,
+        n=number_of("stated.n", len(other)),
+        near=number_of("stated.n_near", n_near),
+        lie=plural(n_near, "lies", "lie"),
+        factor=Number("stated.factor", DISAGREE, f"{DISAGREE:g}"),
+    )
+
+
+def _estimates(ordered, rejected):
+    known = ordered[ordered["value_flop"].gt(0)]
+    figure = Figure.of("estimates", known, draw_estimates, _caption)
+    return ordered, figure, _estimates_table(ordered), _rejected_table(rejected)
+
+
+def _caption(known):
+    return say("Best estimate of each system with its band: from {low} to {high}.", **_span(known))
+
+
+def draw_estimates(known):
+    """Best estimate of each system with its band, in the order given."""
+    n = len(known)
+    rows = known.tail(MAX_SYSTEMS)
+    figure, axes = axes_of(0.8 + 0.24 * len(rows))
+    places = np.arange(len(rows))
+    axes.hlines(places, rows["low_flop"], rows["high_flop"], color=SERIES[0], linewidth=1.6)
+    axes.plot(rows["value_flop"], places, "o", color=SERIES[0], markersize=4.5)
+    stated = rows["stated_flop"].to_numpy(dtype=float)
+    axes.plot(stated, places, "|", color=INK, markersize=9, markeredgewidth=1.6)
+    label_rows(axes, rows["system"])
+    axes.set_xscale("log")
+    powers_of_ten(axes.xaxis)
+    axes.set_xlabel("training compute (FLOP)")
+    axes.grid(axis="x")
+    legend = [(SERIES[0], "estimate with its band")]
+    if np.isfinite(stated).any():
+        legend.append(("tick", "what the source itself states"))
+    cut = [(None, f"the latest {MAX_SYSTEMS} of {n} systems")] if n > MAX_SYSTEMS else []
+    return figure, legend + cut
+
+
+def _estimates_table(frame):
+    several = frame.loc[frame["burden_time"].ne(""), "burden_time"].nunique() > 1
+    time = Heading("burden_time", "time of the burden", str, "what the time is of that the burden takes")
+    assumed = f"as stated, else {ASSUMED_UTILISATION:g} assumed"
+    combined = "√(operations · burden · utilisation taken), or what there is"
+    rate = "of the hardware named; no burden without its number and hours"
+    return Table(
+        "estimates",
+        say(
+            "Training compute of {n} {systems}, in FLOP: both measures, the best estimate and its band.",
+            n=number_of("systems.n", len(frame)),
+            systems=plural(len(frame), "system"),
+        ),
+        (
+            Heading("system", "system"),
+            Heading("date", "date", DAY),
+            Heading("operations_flop", "operations", FLOP, "network operations, 2007.05558 eq. 1, or 6 N D"),
+            Heading("burden_flop", "burden", FLOP, "hardware burden at the peak rate, 2007.05558 eq. 2"),
+            *([time] if several else []),
+            Heading("utilisation", "utilisation taken", two, assumed),
+            Heading(
+                "implied_utilisation", "implied utilisation", two, "operations / burden; impossible above 1"
+            ),
+            Heading("value_flop", "best estimate", FLOP, combined),
+            Heading("low_flop", "band from", FLOP, BAND),
+            Heading("high_flop", "band to", FLOP),
+            Heading("stated_flop", "stated total", FLOP, "what the source itself gives"),
+            Heading("method", "estimated by"),
+            Heading("operations_method", "operations by", str, "eq. 1 of 2007.05558; N parameters, D tokens"),
+            Heading("rate_note", "peak rate", str, rate),
+            Heading("problem", "problem"),
+        ),
+        frame,
+        len(frame),
+        "systems that were read",
+        of_one(frame["system"], "the system of the row"),
+        holds=("estimates", "systems", "utilisation", "stated"),
+    )
+
+
+def _rejected_table(frame):
+    return Table(
+        "rejected",
+        say(
+            "What could not be used, by row and column: {n} {values}.",
+            n=number_of("systems.n_rejected", len(frame)),
+            values=plural(len(frame), "value"),
+        ),
+        (
+            Heading("row", "row", count),
+            Heading("system", "system"),
+            Heading("column", "column"),
+            Heading("reason", "reason"),
+        ),
+        frame,
+        len(frame),
+        "rows with a problem",
+    )
+
+
+def rates(estimated):
+    """Return the peak rates that estimates used: a row a processor, one for those of the input.
+
+    Returns
+    -------
+    DataFrame
+        ``rate_note``, ``rate_source``, ``size`` (systems with a hardware burden at it),
+        ``lowest_flop_per_s``, ``median_flop_per_s``, ``highest_flop_per_s``.
+    """
+    used = estimated[estimated["burden_flop"].gt(0) & estimated["rate_flop_per_s"].gt(0)]
+    by_rate = used.groupby(["rate_note", "rate_source"], sort=True)["rate_flop_per_s"]
+    ends = {"lowest_flop_per_s": "min", "median_flop_per_s": "median", "highest_flop_per_s": "max"}
+    return by_rate.agg(size="size", **ends).reset_index()
+
+
+def _rates_table(estimated):
+    used = rates(estimated)
+    ends = used["lowest_flop_per_s"].lt(used["highest_flop_per_s"]).any()
+    return Table(
+        "rates",
+        say("Peak rates taken for the hardware burden."),
+        (
+            Heading("rate_note", "peak rate"),
+            Heading("size", "systems", count, "with a hardware burden at this rate"),
+            *([Heading("lowest_flop_per_s", "lowest FLOP/s", FLOP)] if ends else []),
+            Heading("median_flop_per_s", "median FLOP/s" if ends else "FLOP/s", FLOP),
+            *([Heading("highest_flop_per_s", "highest FLOP/s", FLOP)] if ends else []),
+            Heading("rate_source", "source"),
+        ),
+        used,
+        int(used["size"].sum()),
+        "systems with a hardware burden at a known rate",
+        tuple(Origin(int(n), "systems with a hardware burden at this rate") for n in used["size"]),
+    )
+
+
+def _sources_table(where):
+    return Table(
+        "sources",
+        say("Where each figure stands in its paper, with the words as printed."),
+        (
+            Heading("system", "system"),
+            Heading("source", "paper"),
+            Heading("figure", "figure"),
+            Heading("value", "value"),
+            Heading("at", "where"),
+            Heading("printed", "as printed"),
+        ),
+        where,
+        where["system"].nunique(),
+        "figures of the sheet",
+        of_one(where["system"], "the system of the row"),
+    )
+
+
+def _left_out_table(frame):
+    return Table(
+        "left-out",
+        say(
+            "Systems that the sheet leaves out, each with its reason: {n}.",
+            n=number_of("systems.n_left_out", len(frame)),
+        ),
+        (Heading("system", "system"), Heading("reason", "reason")),
+        frame,
+        len(frame),
+        "systems left out",
+        of_one(frame["system"], "the system of the row"),
+    )

@@ -1,0 +1,183 @@
+"""Lines fitted through several systems: hardware burden on network operations, and error on compute."""
+
+import numpy as np
+import pandas as pd
+
+from traincost.columns import significant
+from traincost.estimation import estimates
+from traincost.results.figures import Figure, axes_of, powers_of_ten
+from traincost.results.numbers import eta, key, number_of
+from traincost.results.prose import Number, say
+from traincost.results.svg import GRID, MUTED, SERIES
+from traincost.results.tables import Heading, Table, two
+
+
+def conversion_blocks(estimated):
+    """Return what is said and drawn of converting one measure into the other."""
+    points, fit = estimates.both_measures(estimated), estimates.fit_conversion(estimated)
+    if fit is None:
+        few = say("Fewer than three systems report both measures, so neither is converted into the other.")
+        return ([few],)
+    figure = Figure.of("conversion", points, draw_conversion, _caption, fit)
+    return [_conversion(points, fit)], figure
+
+
+def _conversion(points, fit):
+    """What the conversion fit is, and how little it pins down."""
+    return say(
+        "Over {n} systems with both measures, log₁₀ burden is {a} + {b} · log₁₀ operations (R² {r}). "
+        "{repeated}A value converted by the fit is derived, not measured, and its prediction interval is "
+        "×/÷ {w} in the middle of the data.",
+        repeated=_repeated(points["operations_flop"]),
+        **_line(fit),
+    )
+
+
+def _line(fit):
+    factor = 10 ** fit.interval(fit.x_mean)
+    return {
+        "n": number_of("conversion.n", fit.n),
+        "a": Number("conversion.intercept", fit.intercept, f"{fit.intercept:.2f}"),
+        "b": Number("conversion.slope", fit.slope, f"{fit.slope:.2f}"),
+        "r": eta("conversion.r_squared", fit.r_squared),
+        "w": Number("conversion.factor", factor, significant(factor, 2)),
+    }
+
+
+def _repeated(operations):
+    """Say how many different operation counts there are, where systems share them."""
+    n = operations.nunique()
+    if n == len(operations):
+        return ""
+    return say(
+        "Only {n} counts of operations differ among them, and the fit takes systems that share one for "
+        "independent. ",
+        n=number_of("conversion.n_operations", n),
+    )
+
+
+def _caption(points, fit):
+    return say(
+        "Hardware burden against network operations of {n} systems with both, the fitted line (intercept "
+        "{a}, slope {b}, R² {r}) and its prediction interval (×/÷ {w} in the middle).",
+        **_line(fit),
+    )
+
+
+def draw_conversion(points, fit):
+    """Hardware burden against network operations with the fitted line and its interval."""
+    figure, axes = axes_of(3.6)
+    x = np.linspace(fit.x_low, fit.x_high, 60)
+    middle = fit.intercept + fit.slope * x
+    half = np.array([fit.interval(value) for value in x])
+    axes.fill_between(10**x, 10 ** (middle - half), 10 ** (middle + half), color=GRID, linewidth=0)
+    axes.plot(10**x, 10**middle, color=SERIES[1], linewidth=1.4)
+    axes.plot(points["operations_flop"], points["burden_flop"], "o", color=SERIES[0], markersize=5)
+    axes.plot(10**x, 10**x, color=MUTED, linewidth=0.9, linestyle=(0, (4, 3)))
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    powers_of_ten(axes.xaxis)
+    powers_of_ten(axes.yaxis)
+    axes.set_xlabel("network operations (FLOP)")
+    axes.set_ylabel("hardware burden (FLOP)")
+    below = " (the fit knows nothing of the dashed limit)" if (middle - half < x).any() else ""
+    return figure, [
+        (("o", SERIES[0]), "a system with both measures"),
+        (SERIES[1], f"fit, with its prediction interval in grey{below}"),
+        (MUTED, "dashed: equal; below it more work than the peak allows"),
+    ]
+
+
+def error_blocks(fits, target):
+    """Return what is said and tabled of error against compute.
+
+    Parameters
+    ----------
+    fits : dict, or None
+        As `estimation.estimates.fit_errors` returns it.
+    target : float
+        The error that is projected to.
+    """
+    if not fits:
+        few = say(
+            "Fewer than three systems report an error rate that differs from the others', so error is not "
+            "set against compute."
+        )
+        return ([few],)
+    exponents, projections = fits["exponents"], fits["projections"]
+    n = number_of("error.n", exponents["n"])
+    if not exponents["established"]:
+        flat = say(
+            "Over {n} systems it is not established that the error falls with compute, so nothing is "
+            "projected.",
+            n=n,
+        )
+        return [flat], _errors_table(exponents, {})
+    return [_falls(exponents, n), _projected(projections, target)], _errors_table(exponents, projections)
+
+
+def _falls(exponents, n):
+    """Exponents in both directions of the regression."""
+    return say(
+        "Over {n} systems the error falls as compute to the power of one over {e} (interval {low} to "
+        "{high}); regressed the other way the exponent is {r}.",
+        n=n,
+        e=_exponent("exponent", exponents["error_on_compute"]),
+        low=_exponent("exponent_low", exponents["low"]),
+        high=_exponent("exponent_high", exponents["high"]),
+        r=_exponent("exponent_reverse", exponents["compute_on_error"]),
+    )
+
+
+def _exponent(name, value):
+    return Number(key("error", name), value, f"{value:.1f}")
+
+
+def _projected(projections, target):
+    return say(
+        "To reach an error of {t}, {parts}. Both forms describe the data; neither is known to hold there.",
+        t=Number("projection.target", target, f"{100 * target:g} %"),
+        parts=[_projection(form, found) for form, found in projections.items()],
+    )
+
+
+def _projection(form, found):
+    beyond = found["orders_beyond"]
+    return say(
+        "{form} {x} (prediction interval {low} to {high}, {beyond} orders of magnitude beyond the data)",
+        form=f"the {form} form",
+        x=_power(key("projection", form), found["log10_flop"]),
+        low=_power(key("projection", form, "low"), found["low"]),
+        high=_power(key("projection", form, "high"), found["high"]),
+        beyond=Number(key("projection", form, "beyond"), beyond, f"{beyond:.0f}"),
+    )
+
+
+def _power(name, log10_flop):
+    text = "no limit" if np.isinf(log10_flop) else f"1e{log10_flop:.0f} FLOP"
+    return Number(name, log10_flop, text)
+
+
+def _errors_table(exponents, projections):
+    rows = [
+        ("exponent", exponents["error_on_compute"], exponents["low"], exponents["high"]),
+        ("exponent, regressed the other way", exponents["compute_on_error"], np.nan, np.nan),
+        *(
+            (f"log10 of the FLOP projected, {form} form", found["log10_flop"], found["low"], found["high"])
+            for form, found in projections.items()
+        ),
+    ]
+    return Table(
+        "errors",
+        say("Error against compute: exponents, and what the target would take."),
+        (
+            Heading("quantity", "quantity"),
+            Heading("value", "value", two),
+            Heading("low", "interval from", two, "of the exponent; prediction interval of a projection"),
+            Heading("high", "interval to", two),
+        ),
+        pd.DataFrame(rows, columns=["quantity", "value", "low", "high"]),
+        int(exponents["n"]),
+        "systems with an error and an estimate",
+        holds=("error", "projection"),
+    )

@@ -1,0 +1,348 @@
+"""How training compute grew over the years: doubling times by era and group, and how sensitive they are."""
+
+import datetime
+
+import numpy as np
+
+from traincost.columns import count, significant
+from traincost.errors import ParameterError
+from traincost.estimation import estimates
+from traincost.estimation import trends as estimation
+from traincost.estimation.trends import ALL, LARGE, REGULAR
+from traincost.results.figures import Figure, axes_of, powers_of_ten
+from traincost.results.numbers import first_names, key, number_of, plural
+from traincost.results.prose import Name, Number, When, join, say
+from traincost.results.result import Result
+from traincost.results.svg import MUTED, SERIES
+from traincost.results.tables import Heading, Origin, Table, setting, two
+
+MIN_DRAWS = 100
+_GROUPS = {ALL: "all systems", REGULAR: "regular-scale systems", LARGE: "large-scale systems"}
+GROUPS = f"{LARGE}: set apart by its z-score; {REGULAR}: the others of such an era; {ALL}: none is set apart"
+
+
+def trends(systems, *, subset="", start="", end="", n_draws=estimation.N_DRAWS, name=""):
+    """Fit the growth of training compute by era and group, as 2202.05924 does.
+
+    A line of log10 FLOP on date by least squares; the doubling time is log10(2) / slope. Low outliers
+    are dropped and large-scale systems set apart by their z-score among systems of about the same date.
+
+    Parameters
+    ----------
+    systems : Result
+        What `estimate` returned.
+    subset : str
+        ``records``, ``largest N`` of each window of dates, or a domain; all if empty.
+    start, end : str
+        Dates such as ``2015-09-01``; only systems between them, both excluded, are used.
+    n_draws : int
+        Bootstrap draws that the intervals are from, at least 100.
+    name : str
+        Stands before the keys of its numbers on a page.
+
+    Returns
+    -------
+    Result
+        ``frame`` has a row per era and group, doubling times in months, as
+        `estimation.trends.fit_trends` returns it. Its parts: ``growth``, and ``sensitivity`` (to the
+        window, the threshold of large scale, and the noise).
+
+    Raises
+    ------
+    ParameterError
+        An argument cannot be used.
+
+    Examples
+    --------
+    >>> trends(estimate("systems.yaml"), subset="records").plot()  # doctest: +SKIP
+    """
+    period = {"start": _date("start", start), "end": _date("end", end)}
+    if n_draws < MIN_DRAWS:
+        raise ParameterError(f"`n_draws` must be at least {MIN_DRAWS}, got {n_draws!r}")
+    dated = estimation.subset(estimates.dated(systems.frame), subset)
+    fitted = estimation.fit_trends(dated, **period, n_draws=n_draws)
+    changed = estimation.sensitivity(dated, **period, n_draws=n_draws)
+    scored = estimation.window_scores(estimation.in_period(dated, **period))
+    what = (
+        say("{data} ({subset})", data=Name(systems.of), subset=Name(subset)) if subset else Name(systems.of)
+    )
+    parts = {
+        "growth": (
+            fitted,
+            _growth(fitted, what, n_draws, estimation.not_fitted(scored)),
+            Figure.of("trend", fitted, draw_trends, _caption, scored),
+            _trends_table(fitted, systems.of),
+        ),
+        "sensitivity": (changed, _sensitive(changed, fitted), _sensitivity_table(changed)),
+    }
+    return Result.of_parts("trends", fitted, parts, name, systems.of)
+
+
+def _date(name, value):
+    """Return one end of the period as text, None where it is open."""
+    try:
+        datetime.date.fromisoformat(value or "2000-01-01")
+    except ValueError:
+        raise ParameterError(f"`{name}` must be a date like 2015-09-01, got {value!r}") from None
+    return value or None
+
+
+def _growth(fitted, what, n_draws, unfitted):
+    """Each doubling time with its data, period and filter; then what the filter is, and who is in no fit."""
+    if not len(fitted):
+        return [say("No era holds three dated systems over a year or more, so no trend is fitted.")]
+    return [
+        *(_doubling(row, what) for row in fitted.itertuples()),
+        *_outliers(fitted["descriptive"].any()),
+        *_unfitted(unfitted),
+        say(
+            "Intervals are from {n} seeded draws of systems, each drawn estimate off by a log-uniform "
+            "factor of up to {noise}; a month is a twelfth of a mean year.",
+            n=number_of("trends.n_draws", n_draws),
+            noise=Number("trends.noise", estimation.NOISE, f"{estimation.NOISE:g}"),
+        ),
+    ]
+
+
+def _doubling(row, what):
+    base = ("trends", row.era_start, row.group)
+    lead = say(
+        "{data}, {a} to {b}, {group} ({n} systems, low outliers dropped): ",
+        data=what,
+        a=When(f"{row.first:%Y-%m}"),
+        b=When(f"{row.last:%Y-%m}"),
+        group=_GROUPS[row.group],
+        n=number_of(key(*base, "n"), row.n),
+    )
+    low = _months(key(*base, "doubling_low"), row.doubling_low)
+    if row.slope_high <= 0:
+        said = say("compute does not grow.")
+    elif not row.established:
+        said = say(
+            "growth is not established; a doubling takes at least {low}, without upper limit.", low=low
+        )
+    else:
+        said = say(
+            "compute doubles in {d} (interval {low} to {high}).",
+            d=_months(key(*base, "doubling_months"), row.doubling_months),
+            low=low,
+            high=_months(key(*base, "doubling_high"), row.doubling_high),
+        )
+    return join([lead, said], "")
+
+
+def _months(name, value):
+    return Number(name, float(value), f"{significant(value, 2)} months")
+
+
+def _outliers(large):
+    """Say what a low outlier is, and a large-scale system where these are set apart."""
+    set_apart = say(
+        ", one more than {z} above it, after {start}, is large-scale, and the others are regular-scale",
+        z=Number("trend.large_z", estimation.LARGE_Z, f"{estimation.LARGE_Z:g}"),
+        start=When(estimation.LARGE_FROM),
+    )
+    said = say(
+        "Each system is set against those published within {window} days of it: one whose log₁₀ compute is "
+        "more than {low} standard deviations below their mean is a low outlier{large}.",
+        window=number_of("trend.window_days", estimation.WINDOW_DAYS),
+        low=Number("trend.low_z", -estimation.LOW_Z, f"{-estimation.LOW_Z:g}"),
+        large=set_apart if large else "",
+    )
+    descriptive = say(
+        "Large-scale systems were set apart by their compute itself, so the gap between the groups, "
+        "and how well each fits, is no evidence of two trends."
+    )
+    return [said, descriptive] if large else [said]
+
+
+def _unfitted(unfitted):
+    """Name the systems that are in no fit, by the reason."""
+    low = unfitted.loc[unfitted["low_outlier"], "system"]
+    few = unfitted.loc[~unfitted["low_outlier"], "system"]
+    reasons = (
+        ("n_low", low, plural(len(low), "low outlier")),
+        ("n_few", few, "in an era and group too small for a fit"),
+    )
+    parts = [
+        say("{n} {why} ({who})", n=number_of(key("trend", name), len(who)), why=why, who=first_names(who))
+        for name, who, why in reasons
+        if len(who)
+    ]
+    if not parts:
+        return []
+    n = number_of("trend.n_unfitted", len(unfitted))
+    are = plural(len(unfitted), "is", "are")
+    return [say("Of the dated systems, {n} {are} in no fit: {parts}.", n=n, are=are, parts=parts)]
+
+
+def _caption(fitted, points):
+    """How many systems the figure shows, and what was set apart."""
+    return say(
+        "Training compute of {n} dated systems; {low} low {outliers} and {large} large-scale systems are "
+        "marked, a line for each {lines}.",
+        n=number_of("trend.n", len(points)),
+        low=number_of("trend.n_low", points["low_outlier"].sum()),
+        outliers=plural(points["low_outlier"].sum(), "outlier"),
+        large=number_of("trend.n_large", points["large_scale"].sum()),
+        lines=_of_rows(fitted),
+    )
+
+
+def _of_rows(fitted):
+    return "era and group" if fitted["era_start"].nunique() > 1 else "group"
+
+
+def draw_trends(fitted, points):
+    """Compute of systems by date, outliers and large-scale systems marked, a line an era and group."""
+    figure, axes = axes_of(4.0)
+    groups = [
+        (~points["low_outlier"] & ~points["large_scale"], "o", SERIES[0], "a system"),
+        (points["large_scale"], "D", SERIES[1], "large scale"),
+        (points["low_outlier"], "X", MUTED, "low outlier, dropped"),
+    ]
+    for chosen, marker, colour, _ in groups:
+        shown = points[chosen]
+        axes.plot(shown["date"], shown["flop"], marker, color=colour, markersize=4.5, alpha=0.85)
+    names = {}
+    for row in fitted.itertuples():
+        colour = SERIES[1] if row.group == LARGE else SERIES[0]
+        names.setdefault(colour, {})[row.group] = None
+        _draw_line(axes, row, colour)
+    axes.set_yscale("log")
+    powers_of_ten(axes.yaxis)
+    axes.set_ylabel("training compute (FLOP)")
+    axes.grid(axis="both")
+    marks = [((marker, colour), text) for chosen, marker, colour, text in groups if chosen.any()]
+    lines = [
+        (colour, f"fitted trend ({' or '.join(drawn)}); shaded, the interval of its slope")
+        for colour, drawn in names.items()
+    ]
+    return figure, marks + lines
+
+
+def _draw_line(axes, row, colour):
+    """Draw one fitted trend, and what lies between lines of its slope's interval through its middle."""
+    middle = row.first + (row.last - row.first) / 2
+    centre = np.sqrt(row.start_flop * row.end_flop)
+    axes.fill_between(
+        [row.first, middle, row.last],
+        [row.start_low, centre, row.end_low],
+        [row.start_high, centre, row.end_high],
+        color=colour,
+        alpha=0.2,
+        linewidth=0,
+    )
+    axes.plot([row.first, row.last], [row.start_flop, row.end_flop], color=colour, linewidth=1.6)
+
+
+def _print_months(value):
+    return "no limit" if np.isinf(value) else significant(value, 3)
+
+
+_DOUBLING = (
+    Heading("doubling_months", "doubling (months)", _print_months),
+    Heading("doubling_low", "doubling from", _print_months, "months; of the bootstrap interval of the slope"),
+    Heading("doubling_high", "doubling to", _print_months),
+)
+
+
+def _trends_table(frame, data):
+    if not len(frame):
+        return None
+    kept = "low outliers dropped"
+    return Table(
+        "trends",
+        say("Growth of training compute in {data}, by {rows}.", data=Name(data), rows=_of_rows(frame)),
+        (
+            Heading("era_start", "era from"),
+            Heading("group", "group", str, GROUPS),
+            Heading("n", "systems", count),
+            Heading("first", "first system", "{:%Y-%m-%d}".format),
+            Heading("last", "last system", "{:%Y-%m-%d}".format),
+            *_DOUBLING,
+            Heading("slope", "slope", two, "orders of magnitude a year"),
+            Heading("slope_low", "slope from", two, "95 %, bootstrap"),
+            Heading("slope_high", "slope to", two),
+            Heading("slope_t_low", "slope from, t", two, "95 %, Student's t of the line"),
+            Heading("slope_t_high", "slope to, t", two),
+            Heading("r_squared", "R²", two),
+        ),
+        frame,
+        int(frame["n"].sum()),
+        f"dated systems in the period, {kept}",
+        tuple(
+            Origin(int(row.n), f"{row.group} systems of the era from {row.era_start}, {kept}")
+            for row in frame.itertuples()
+        ),
+    )
+
+
+def _sensitive(changed, fitted):
+    """How far each group's doubling time moves when one choice changes, beside the interval of the fit."""
+    if not len(changed) or not len(fitted):
+        return []
+    last = changed[changed["era_start"] == changed["era_start"].max()]
+    era = "In the last era, with" if fitted["era_start"].nunique() > 1 else "With"
+    groups = last.groupby("group", sort=False)
+    said = [_moves(era, group, rows, fitted) for group, rows in groups if rows["established"].any()]
+    return said and [
+        *said,
+        say("Such a range is not the uncertainty of a fit; a change of the noise moves its interval alone."),
+    ]
+
+
+def _moves(era, group, rows, fitted):
+    base, known = ("sensitivity", group), rows[rows["established"]]
+    return say(
+        "{era} one choice changed at a time, the doubling time fitted to {group} moves between {a} and {b} "
+        "(growth is established under {n} of {of} choices of window, threshold and noise){interval}.",
+        era=era,
+        group=_GROUPS[group],
+        a=_months(key(*base, "low"), known["doubling_months"].min()),
+        b=_months(key(*base, "high"), known["doubling_months"].max()),
+        n=number_of(key(*base, "n"), len(known)),
+        of=number_of(key(*base, "of"), len(rows)),
+        interval=_interval(fitted, rows["era_start"].iloc[0], group),
+    )
+
+
+def _interval(fitted, era_start, group):
+    """Say the interval of the fit that nothing was changed in."""
+    rows = fitted[fitted["era_start"].eq(era_start) & fitted["group"].eq(group) & fitted["established"]]
+    if not len(rows):
+        return ""
+    base = ("trends", era_start, group)
+    return say(
+        "; the interval of the fit above is {low} to {high}",
+        low=_months(key(*base, "doubling_low"), rows["doubling_low"].iloc[0]),
+        high=_months(key(*base, "doubling_high"), rows["doubling_high"].iloc[0]),
+    )
+
+
+_CHOICES = {
+    "window_days": "window (days)",
+    "large_z": "threshold of large scale (z)",
+    "noise": "noise (×/÷)",
+}
+
+
+def _sensitivity_table(frame):
+    if not len(frame):
+        return None
+    return Table(
+        "sensitivity",
+        say("The doubling time when one choice of the method is changed."),
+        (
+            Heading("changed", "choice changed"),
+            Heading("value", "to", setting),
+            Heading("era_start", "era from"),
+            Heading("group", "group"),
+            Heading("n", "systems", count),
+            *_DOUBLING,
+        ),
+        frame.assign(changed=frame["choice"].map(_CHOICES)),
+        int(frame["n"].max()),
+        "dated systems of the largest group",
+        tuple(Origin(int(n), "dated systems of the row's era and group") for n in frame["n"]),
+    )
