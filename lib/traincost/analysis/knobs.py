@@ -104,7 +104,10 @@ def knobs_of(entries):
         knobs = [Knob.of(entry) for entry in entries]
     except (TypeError, ValueError) as problem:
         raise ParameterError(f"`knobs`: {problem}") from None
-    _refuse_duplicates(knobs)
+    names = [knob.name for knob in knobs]
+    for name in names:
+        if names.count(name) > 1 or name == JOINT:
+            raise ParameterError(f"`knobs` must have names of their own; {name!r} is taken")
     return knobs
 
 
@@ -140,10 +143,6 @@ def bounds(t, knobs=None, cadence_section=None, codes=None):
             f"`cadence_section` must be a section of the runs, got {cadence_section!r}; "
             f"there are: {', '.join(t.paths[:20]) or 'none'}"
         )
-    names = [knob.name for knob in knobs]
-    for name in names:
-        if names.count(name) > 1 or name == JOINT:
-            raise ParameterError(f"`knobs` must have names of their own; {name!r} is taken")
     matched = {knob.name: _matched(knob, t.paths) for knob in knobs}
     rows, union, unknown = [], np.zeros_like(t.whole), np.zeros(t.whole.shape, dtype=bool)
     for knob in knobs:

@@ -21,6 +21,7 @@ KINDS = {
     "estimation": "how much compute it was",
     "compare": "what a change did to it",
     "benchmark": "how fast it is",
+    "tour": "a first hour with the library",
 }
 
 
@@ -42,9 +43,7 @@ def build(folder):
     folder = Path(folder)
     if not folder.is_dir():
         raise NothingToReport(f"{os.fspath(folder)!r} is no directory of reports")
-    entries = [
-        entry for kind in KINDS for path in sorted(folder.glob(f"*/{kind}.json")) if (entry := _entry(path))
-    ]
+    entries = [entry for path in sorted(folder.glob("*/*.json")) if (entry := _entry(path))]
     if not entries:
         raise NothingToReport(f"{os.fspath(folder)!r} holds no report; build one with traincost page")
     entries.sort(key=lambda entry: entry["title"])
@@ -101,7 +100,7 @@ def _entry(path):
     said = report.get("summary") or report.get("findings") or []
     return {
         "title": str(report.get("title", path.parent.name)),
-        "what": KINDS[path.stem],
+        "what": KINDS.get(path.stem, "a notebook"),
         "page": path.with_suffix(".html"),
         # Quoted: a folder may be called like a scheme, or hold a question mark.
         "address": f"{urllib.parse.quote(path.parent.name, errors='surrogateescape')}/{path.stem}.html",
