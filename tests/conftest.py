@@ -1,5 +1,6 @@
 """Collections for the tests, made as a user's would be: directories of run records."""
 
+import dataclasses
 import functools
 import importlib
 import json
@@ -10,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
+import traincost as tc
 from traincost.analysis import fields
 from traincost.pages import publish
 from traincost.reading.collection import Collection, read_collection
-from traincost.results.runs import Runs, read
+from traincost.results.runs import Runs
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "tests" / "data"
@@ -115,16 +116,44 @@ def golden():
     return read_collection(DATA / "continuous-v2")
 
 
+HOSTILE = "<b>$x_1$ \\frac 漢\x00 &"
+
+
 @pytest.fixture(scope="session")
-def demo():
-    """The shipped sweep, with the choices of its page."""
-    parameters = yaml.safe_load((ROOT / "params/demo.yaml").read_text(encoding="utf-8"))
-    chosen = {
-        name: parameters[name]
-        for name in ("rows", "columns", "knobs", "cadence_section")
-        if name in parameters
+def sweep():
+    """Runs with sections, a cost and a score, one of them left out; their names try to be markup."""
+    config = grid(task=["a", HOSTILE, "c"], lr=[1, 2], seed=[0, 1])
+    config = config[~((config["task"] == "c") & (config["lr"] == 2))].reset_index(drop=True)
+    runtime_s = np.exp(np.random.default_rng(0).normal(4, 1, len(config)))
+    timed = (("e", 0.6, 6), ("e/x", 0.4, 6), (f"e/{HOSTILE}", 0.1, 12), ("t", 0.2, 1))
+    rows = [(i, path, share * s, n) for i, s in enumerate(runtime_s) for path, share, n in timed]
+    runs = runs_of(config, runtime_s, rows, rows="task", columns="lr")
+    runs.frame["cost_memory_mib"] = 400.0 + runtime_s
+    runs.frame[f"score.{HOSTILE}"] = np.linspace(0.4, 0.6, len(config))
+    out = pd.DataFrame([("z", "z/run.json", "failed", HOSTILE, 60.0, "a")])
+    out.columns = ["run_id", "path", "status", "reason", "runtime_s", "config.task"]
+    return dataclasses.replace(runs, collection=dataclasses.replace(runs.collection, excluded=out))
+
+
+@pytest.fixture(scope="session")
+def answers(sweep):
+    """Name of each question to the answer to it about `sweep`."""
+    faster = sweep.collection.runs.assign(runtime_s=sweep.runtime_s * 0.8)
+    after = dataclasses.replace(sweep, collection=dataclasses.replace(sweep.collection, runs=faster))
+    turned = tc.knobs(sweep.choosing(knobs=[{"name": HOSTILE, "sections": ["e"]}]), {HOSTILE: after})
+    return {
+        "runs": sweep.result,
+        "summary": tc.summary(sweep, turned),
+        "effects": tc.effects(sweep),
+        "levels": tc.levels(sweep),
+        "occurrences": tc.occurrences(sweep),
+        "shares": tc.shares(sweep),
+        "knobs": turned,
+        "costs": tc.costs(sweep, devices=2, price_per_hour=1.5, power_w=300),
+        "scores": tc.scores(sweep, HOSTILE),
+        "provenance": tc.provenance(sweep),
+        "compare": tc.compare(sweep, after),
     }
-    return read(ROOT / "notebooks/runs/demo-sweep", **chosen)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,153 @@
+"""An answer is a value: it shows itself, keeps its numbers, and changes nothing of the user's."""
+
+import dataclasses
+import json
+
+import matplotlib as mpl
+import pandas as pd
+import pytest
+from conftest import HOSTILE, grid, runs_of
+
+import traincost as tc
+from traincost.results.prose import Number, say
+from traincost.results.result import MIME, Result
+from traincost.results.tables import MAX_RUNS, Heading, Origin, Table
+
+NAMES = [
+    "runs", "summary", "effects", "levels", "occurrences", "shares", "knobs", "costs", "scores",
+    "provenance", "compare",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_answer_shows_itself_as_text_html_and_numbers(answers, name):
+    answer = answers[name]
+    shown = answer._repr_mimebundle_()
+    assert set(shown) == {"text/plain", "text/html", MIME}
+    assert shown["text/plain"] == repr(answer)
+    assert len(answer.frame)
+    assert "<script" not in shown["text/html"]
+    assert json.loads(json.dumps(shown[MIME], allow_nan=False)) == shown[MIME]
+    for table in answer.tables.values():
+        assert shown[MIME]["tables"][table.name]["n_runs"] == table.n_runs
+        assert f'id="table-{table.name}"' in shown["text/html"]
+    for figure in answer.figures:
+        assert f'id="figure-{figure}"' in shown["text/html"]
+    for sentence in answer.sentences:
+        assert sentence.plain() in str(answer)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_number_an_answer_says_is_among_its_numbers(answers, name):
+    answer = answers[name]
+    said = [number for sentence in answer.sentences for number in sentence.numbers()]
+    assert {number.key for number in said} <= set(answer.numbers)
+    assert answer.data()["numbers"] == answer.numbers
+    # As its HTML has it, in a sentence or a caption.
+    assert all(f"{json.dumps(value)}&#34;" or value is None for value in answer.numbers.values())
+
+
+def test_an_answer_is_frozen(answers):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        answers["effects"].frame = pd.DataFrame()
+    with pytest.raises(AttributeError, match="the result 'effects' has no attribute 'p_values'"):
+        answers["effects"].p_values  # noqa: B018
+
+
+def test_the_parts_of_an_answer_are_attributes(answers):
+    compared = answers["compare"]
+    assert {"summary", "settings", "runtime", "made_of", "rest"} <= set(dir(compared))
+    assert set(compared.runtime.tables) == {"changes"}
+    assert {"changes", "parts", "columns"} <= set(compared.tables)
+    pd.testing.assert_frame_equal(compared.frame, compared.runtime.frame)
+    assert compared.named("second").runtime.data()["prefix"] == "second"
+
+
+def test_answers_do_not_share_state(sweep):
+    first, second = tc.effects(sweep), tc.effects(sweep, response="e")
+    assert first.data()["prefix"] == ""
+    assert second.data()["prefix"] == "e"
+    assert set(first.numbers) & set(second.numbers)
+    assert first.html() == tc.effects(sweep).html()
+    named = first.named("mine")
+    assert (named.data()["prefix"], first.data()["prefix"]) == ("mine", "")
+    assert named.numbers == first.numbers
+
+
+def test_a_plot_leaves_the_settings_and_the_backend_alone(answers):
+    with mpl.rc_context({"font.size": 30, "axes.facecolor": "red"}):
+        before = dict(mpl.rcParams), mpl.get_backend()
+        figure = answers["levels"].plot()
+        answers["levels"].html()
+        assert (dict(mpl.rcParams), mpl.get_backend()) == before
+    assert isinstance(figure, mpl.figure.Figure)
+    assert figure._repr_png_().startswith(b"\x89PNG")
+
+
+def test_a_plot_can_be_restyled_and_saved(answers, tmp_path):
+    figure = answers["levels"].plot("cells")
+    figure.axes[0].set_title("mine")
+    figure.savefig(tmp_path / "cells.pdf")
+    assert (tmp_path / "cells.pdf").stat().st_size > 1_000
+    with pytest.raises(ValueError, match="`figure` must be one of cells, levels; got 'cell'"):
+        answers["levels"].plot("cell")
+    with pytest.raises(ValueError, match="this result has no figure"):
+        answers["provenance"].plot()
+
+
+def test_an_answer_without_anything_to_say_says_so():
+    nothing = Result.showing("empty", pd.DataFrame(), [], None)
+    assert str(nothing) == ""
+    assert repr(nothing) == "<Result empty: nothing to say>"
+    assert nothing.numbers == {}
+
+
+def test_numbers_that_are_not_finite_are_null():
+    made = Result.showing("n", pd.DataFrame(), [say("{n}", n=Number("a", float("nan"), "–"))])
+    assert made.numbers == {"a": None}
+
+
+def test_the_ids_of_many_runs_are_cut():
+    ids = tuple(map(str, range(MAX_RUNS + 5)))
+    origins = (Origin(len(ids), "f", ids),)
+    table = Table("t", say("T."), (Heading("a", "a"),), pd.DataFrame({"a": ["x"]}), 1, origins=origins)
+    (origin,) = Result.showing("n", table.frame, table).data()["tables"]["t"]["origins"]
+    assert origin["n_runs"] == MAX_RUNS + 5
+    assert origin["runs"] == list(ids[:MAX_RUNS])
+
+
+def test_runs_show_themselves_and_count_what_was_chosen(sweep):
+    assert "profiled runs: 10" in str(sweep)
+    assert str(len(sweep.where(task=["a"]))) == "4"
+    chosen = sweep.where({"task": HOSTILE}, lr=1)
+    assert str(chosen).startswith("2 of 10 completed runs")
+    assert chosen.label == f"made: task={HOSTILE}, lr=1"
+    assert "No completed run is chosen." in str(sweep.where(statuses=["failed"]))
+    again = chosen.choosing(rows="lr")
+    assert (again.rows, again.columns, again.label) == ("lr", "lr", chosen.label)
+
+
+@pytest.mark.parametrize("name", ["effects", "levels", "occurrences", "shares", "knobs", "costs", "summary"])
+def test_one_run_without_settings_or_sections_has_answers(name):
+    answer = getattr(tc, name)(runs_of({"a": ["x"]}, [3.0]))
+    assert answer._repr_mimebundle_()["text/plain"]
+    assert answer.html() is not None
+
+
+def test_another_response_is_worded_as_itself(sweep):
+    memory = tc.effects(sweep, response="cost_memory_mib")
+    assert "untime" not in str(memory)
+    assert "cost_memory_mib" in str(memory)
+    score = tc.effects(sweep, response=HOSTILE)
+    assert score.data()["prefix"] == HOSTILE
+    with pytest.raises(ValueError, match="`response` must be a cost column, a score or a section"):
+        tc.effects(sweep, response="memory")
+
+
+def test_a_response_that_some_runs_lack_is_of_the_others():
+    runs = runs_of(grid(a=list("xyz"), seed=[0, 1]), [1.0, 2, 3, 4, 5, 6])
+    runs.frame["score.f1"] = [0.1, 0.2, 0.3, float("nan"), 0.5, 0.6]
+    assert tc.effects(runs, response="f1").frame["n_runs"].iloc[0] == 5
+    runs.frame["score.f1"] = 0.0
+    with pytest.raises(ValueError, match="must be positive in every run that has it; 'f1' is not"):
+        tc.effects(runs, response="f1")
