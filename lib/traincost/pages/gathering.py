@@ -1,9 +1,9 @@
 """Put the results of a notebook together: one value for each key, and where on the page it stands."""
 
 import math
-import re
 
 from traincost.errors import RefusedNotebook
+from traincost.results.html import slug
 from traincost.results.prose import key
 
 FORMAT = "traincost/report/1"
@@ -116,11 +116,6 @@ class Gathered:
 
     def _tables_first(self, beginning):
         return sorted(self._holds[beginning], key=lambda held: held[0].startswith("figure-"))
-
-
-def slug(prefix):
-    """Return a prefix as a part of an id."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", prefix).strip("-")
 
 
 def _holds(content, value):

@@ -4,7 +4,7 @@ Every text is escaped here, by MarkupSafe and Jinja2, whatever it came from; onl
 themselves say is markup.
 """
 
-import html
+import hashlib
 import json
 import math
 import re
@@ -14,7 +14,7 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from traincost.results import svg
-from traincost.results.prose import Name, Number, When
+from traincost.results.prose import Name, Number, When, key
 from traincost.results.tables import cell
 
 # matplotlib's markers as a legend shows them, in a box of 12.
@@ -172,6 +172,7 @@ def linked(page, anchors):
     anchors : dict
         Key of a number to the id that it links to.
     """
+    places = {text(name): place for name, place in anchors.items()}
     inside = ""
 
     def link(match):
@@ -180,10 +181,23 @@ def linked(page, anchors):
         if key is None:
             inside = opened or ""
             return match[0]
-        anchor = anchors.get(html.unescape(key), inside)
+        anchor = places.get(key, inside)
         return match[0] if anchor == inside else f'<a href="#{text(anchor)}">{match[0]}</a>'
 
     return _NUMBER_OR_PLACE.sub(link, page)
+
+
+def slug(prefix):
+    """Return a prefix as a part of an id; with a digest where characters are lost, so that no two are alike.
+
+    >>> slug("cost_memory_mib"), slug("runs: lr=0.1")
+    ('cost-memory-mib', 'runs-lr-0-1-d209a7')
+    """
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", prefix).strip("-")
+    if re.fullmatch(r"[A-Za-z0-9_-]*", prefix):
+        return plain
+    digest = hashlib.blake2b(prefix.encode("utf-8", "replace"), digest_size=3).hexdigest()
+    return f"{plain}-{digest}".strip("-")
 
 
 def prefixed(made, prefix):
@@ -191,11 +205,12 @@ def prefixed(made, prefix):
 
     Only tags are looked into: in text, which may come from a run, the angle brackets are escaped.
     """
-    name = re.sub(r"[^A-Za-z0-9]+", "-", prefix).strip("-")
+    name = slug(prefix)
 
     def tag(match):
-        named = _OF_ONE_RESULT.sub(rf"\g<1>-{name}-", match[0])
-        return named.replace('data-key="', f'data-key="{text(prefix)}.')
+        if 'data-key="' in match[0]:  # a number, whose key may look like an id
+            return match[0].replace('data-key="', f'data-key="{text(key(prefix))}.')
+        return _OF_ONE_RESULT.sub(rf"\g<1>-{name}-", match[0])
 
     return re.sub(r"<[^>]*>", tag, made)
 
