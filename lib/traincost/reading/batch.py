@@ -127,13 +127,8 @@ def _relative(root, path):
 def unchanged(stamp, current, content):
     """Say whether a source still is what it was read from.
 
-    Parameters
-    ----------
-    stamp : str
-        As `read_batch` gave it: JSON, the name of each file and directory to its state.
-    current, content : callable
-        Name to its state now (`files.state`), and to a digest of its content now, for where the
-        states leave it open.
+    The stamp is JSON, the name of each file and directory to its state; `current` returns the state of
+    a name now (`files.state`), `content` a digest of its content now, for where the states leave it open.
     """
     states = parse_json(stamp.encode())
     for name, state in states.items():
@@ -158,16 +153,8 @@ def gathered(sources, read, parts):
 
     What is known to be a part is not read. Among the sources of one reader this shows only once
     they are read; they are read all the same, so that it does not matter how they are put into
-    batches, and dropped then.
-
-    Parameters
-    ----------
-    sources : list of (path, reader)
-        In natural order.
-    read : callable
-        Takes positions in `sources`, of one reader; yields their batches in order.
-    parts : list
-        Gets (position, owner) of what was left alone: the path of the run it is a part of.
+    batches, and dropped then. `read` takes positions in `sources`, of one reader, and yields their
+    batches in order; `parts` gets (position, path of the run it is a part of) of what was left alone.
     """
     waiting = {name: [] for name in READERS}
     for place, (_, name) in enumerate(sources):

@@ -45,28 +45,17 @@ RUNS = pa.schema(
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What a number of sources gave.
+    """What a number of sources gave: one item per source in each list, one row per run in `runs`.
 
-    Attributes
-    ----------
-    places : list of int
-        Positions of the sources in the listing.
-    claims : list of bool
-        Whether the directory of each is that of a run that could be read.
-    parts : list of list of str
-        Paths below the directory of each that were read as parts of its runs.
-    stamps : list of str
-        What each was read from, as JSON (`batch.unchanged`); empty where not asked for.
-    runs : pyarrow.Table
-        Of the schema `RUNS`: ``place`` is that of the run's source, null is unknown, ``content``
-        tells a run without a name of its own from others (its settings aside), ``compute`` is
-        JSON, and only usable runs (those without ``reason``) have ``sections``.
+    The table has the schema `RUNS`: ``place`` is that of the run's source, null is unknown,
+    ``content`` tells a run without a name of its own from others (its settings aside), ``compute`` is
+    JSON, and only usable runs (those without ``reason``) have ``sections``.
     """
 
-    places: list
-    claims: list
-    parts: list
-    stamps: list
+    places: list  # positions of the sources in the listing
+    claims: list  # whether the directory of each is that of a run that could be read
+    parts: list  # paths below the directory of each that were read as parts of its runs
+    stamps: list  # what each was read from, as JSON (`batch.unchanged`); empty where not asked for
     runs: pa.Table
 
     def only(self, kept):
@@ -82,10 +71,7 @@ class Batch:
 def tabulated(places, found):
     """Return the `Batch` of the sources at `places`: the one place where runs become columns.
 
-    Parameters
-    ----------
-    found : iterable of (list of Run, str)
-        The runs in each source, and its stamp.
+    `found` yields the runs in each source (a list of `Run`), and its stamp.
     """
     claims, parts, stamps, runs, runs_places = [], [], [], [], []
     for place, (own, stamp) in zip(places, found, strict=True):
