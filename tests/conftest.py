@@ -1,6 +1,7 @@
 """Collections for the tests, made as a user's would be: directories of run records."""
 
 import dataclasses
+import fcntl
 import functools
 import importlib
 import json
@@ -158,7 +159,7 @@ def answers(sweep):
 
 @pytest.fixture(scope="session")
 def published(tmp_path_factory):
-    """Return a function of a page's name to the page, built once in a folder of its own."""
+    """Return a function of a page's name to the page, built once for all test processes."""
     parameters = publish.read_parameters
     builds = {
         "golden": lambda to: publish.page(
@@ -171,14 +172,27 @@ def published(tmp_path_factory):
             ROOT / "notebooks/runs/demo-sweep-control", ROOT / "notebooks/runs/demo-sweep-once", to
         ),
         "benchmark": lambda to: importlib.import_module("benchmark_page").build(
-            ROOT / "reports/benchmark/results.json", to, **parameters(ROOT / "params/benchmark.yaml")
+            ROOT / "reports/benchmark/results.json", to
         ),
         "demo-card": lambda to: publish.estimate(ROOT / "notebooks/runs/demo-sweep", to),
         "milestones": lambda to: publish.estimate(
             ROOT / "params/milestones.yaml", to, **parameters(ROOT / "params/milestones-card.yaml")
         ),
     }
-    return functools.cache(lambda name: builds[name](tmp_path_factory.mktemp(name)))
+    own = tmp_path_factory.getbasetemp()
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "published"
+
+    @functools.cache
+    def page(name):
+        folder, built = shared / name, shared / f"{name}.built"
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(shared / f"{name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not built.exists():
+                built.write_text(str(builds[name](folder)), encoding="utf-8")
+        return Path(built.read_text(encoding="utf-8"))
+
+    return page
 
 
 @pytest.fixture(scope="module")

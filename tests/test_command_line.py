@@ -1,8 +1,12 @@
 """Every command: its help, what it refuses, and how it ends."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -212,3 +216,39 @@ def test_the_lab_is_that_of_this_python(tmp_path, monkeypatch):
     monkeypatch.setattr(subprocess, "Popen", Server)
     assert lab.opened(tmp_path / "x.ipynb", browser=False) == 3
     assert started == [[sys.executable, "-m", "jupyterlab", str(tmp_path / "x.ipynb"), "--no-browser"]]
+
+
+@pytest.mark.slow
+def test_explore_opens_a_real_lab_in_the_browser(tmp_path):
+    browser, seen, config = tmp_path / "browser", tmp_path / "seen", tmp_path / "config"
+    browser.write_text(f'#!/bin/sh\necho "$1" > "{seen}.part" && mv "{seen}.part" "{seen}"\n')
+    browser.chmod(0o700)
+    config.mkdir()
+    (config / "jupyter_server_config.json").write_text('{"ServerApp": {"allow_root": true, "port": 0}}')
+    environment = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "JUPYTER_CONFIG_DIR": str(config),
+        "BROWSER": f"{browser} %s",
+    }
+    with (tmp_path / "log").open("wb") as log:
+        command = [sys.executable, "-m", "traincost", "explore", str(DEMO)]
+        started = subprocess.Popen(
+            command, cwd=tmp_path, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+        try:
+            wait_for(seen, started, tmp_path / "log")
+            page = Path(seen.read_text().strip().removeprefix("file://")).read_text()
+        finally:
+            os.killpg(started.pid, signal.SIGTERM)
+            started.wait(timeout=60)
+    assert "lab/tree/explore-demo-sweep.ipynb" in page
+
+
+def wait_for(path, process, log, seconds=180):
+    for _ in range(seconds * 5):
+        if path.exists():
+            return
+        assert process.poll() is None, log.read_text()
+        time.sleep(0.2)
+    raise AssertionError(log.read_text())

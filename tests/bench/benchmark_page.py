@@ -1,65 +1,59 @@
-"""The page of what `make bench` measured: parameters, sentences, tables and figure of ``benchmark.ipynb``.
+"""The page of what `make bench` measured: the answers that ``benchmark.ipynb`` shows.
 
 ``python tests/bench/benchmark_page.py RESULTS OUTPUT`` builds it (`make bench-report`).
 """
 
-import dataclasses
-import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
-import nbformat
 import numpy as np
 import pandas as pd
 from benchmarks import judged, missed
-from traincost.pages.settings import _FromNotebook, check_types
-from traincost.results.findings.numbers import N_LISTED, key, number_of, plural
 
 from traincost.columns import significant, time_unit
 from traincost.pages import publish
-from traincost.results import figures, svg
+from traincost.results.figures import MAX_ROWS, WIDE, Figure, axes_of, clipped, label_rows, plain_log_axis
+from traincost.results.numbers import N_LISTED, key, number_of, plural
 from traincost.results.prose import Name, Number, say
+from traincost.results.result import Headline, Items, Result
 from traincost.results.svg import INK, MUTED, SERIES
 from traincost.results.tables import Heading, Table
+from traincost.results.title import Heading as Title
 
 NOTEBOOK = Path(__file__).with_name("benchmark.ipynb")
+PARAMETERS = Path(__file__).parents[2] / "params" / "benchmark.yaml"
 FULL = "full"
+TITLE = "against floor and peers"
 
 
-def build(results, output, parameters=None):
-    """Build ``benchmark.html`` and ``benchmark.json`` in `output`; return the page's path.
-
-    Raises
-    ------
-    ParameterError, NothingToReport
-        The results cannot be used.
-    BuildFailed
-        A cell failed.
-    """
-    output = Path(output).absolute()
-    parameters = {**(parameters or {}), "results": os.path.abspath(results)}
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    executed = publish.execute(notebook, parameters, output / "benchmark.failed.ipynb")
-    publish._write("benchmark", publish._files("benchmark", executed), output)
-    return output / "benchmark.html"
+def build(results, output):
+    """Build ``benchmark.html`` and ``benchmark.json`` in `output`; return the page's path."""
+    parameters = {**publish.read_parameters(PARAMETERS), "results": Path(results)}
+    return publish.publish(NOTEBOOK, output, **parameters)
 
 
-@dataclass(frozen=True)
-class Benchmark(_FromNotebook):
-    """Parameters of ``benchmark.ipynb``: the file that ``make bench`` wrote; the others as in `Profiling`."""
+def title(found, project="", collection="", note="", links=None):
+    """Begin the page; arguments as `traincost.title`."""
+    collection = collection or found.name
+    shown = Title(project, collection, TITLE, tuple((links or {}).items()), note)
+    more = {"kind": "benchmark", "title": f"{' '.join(filter(None, (project, collection)))}: {TITLE}"}
+    return Result("title", pd.DataFrame(), (shown,), of=collection, more=more)
 
-    INPUT: ClassVar[str] = "results"
 
-    results: str
-    project: str = ""
-    collection: str = ""
-    note: str = ""
-    links: dict = dataclasses.field(default_factory=dict)
-
-    def __post_init__(self):
-        check_types(self)
+def benchmark(found):
+    """Say what was measured of `benchmarks.Benchmarks`: ``summary``, ``measured`` and ``machine``."""
+    frame = found.frame
+    parts = {
+        "summary": [Headline(tuple(summary(found)))],
+        "measured": [
+            Items(tuple(works(frame))),
+            Figure.of("ratios", judged(frame), draw_ratios, _caption_ratios),
+            measured_table(frame),
+        ],
+        "machine": [machine(found), _machine_table(found.machine)],
+    }
+    parts = {name: Result.showing(f"benchmark.{name}", frame, *blocks) for name, blocks in parts.items()}
+    return Result("benchmark", frame, parts=parts, of=found.name)
 
 
 # -- sentences -----------------------------------------------------------------------------
@@ -153,7 +147,7 @@ def machine(found):
     return said
 
 
-def caption_ratios(frame):
+def _caption_ratios(frame):
     """What the figure of ratios shows."""
     rows = judged(frame)
     return say(
@@ -166,31 +160,29 @@ def caption_ratios(frame):
 # -- figure and tables ---------------------------------------------------------------------
 
 
-@figures._drawn
-def benchmark_ratios(comparisons):
+def draw_ratios(comparisons):
     """What each comparison needed of what its target allows, on a log axis; 1 is just met."""
-    comparisons = comparisons.dropna(subset="of_target").head(2 * figures.MAX_ROWS)
+    comparisons = comparisons.dropna(subset="of_target").head(2 * MAX_ROWS)
     rows = np.arange(len(comparisons))
-    figure, axes = figures._axes(0.8 + 0.3 * len(comparisons), figures.WIDE)
+    figure, axes = axes_of(0.8 + 0.3 * len(comparisons), WIDE)
     axes.axvline(1, color=MUTED, linewidth=0.8)
     met = comparisons["met"].eq(True)
     for chosen, colour in ((met, SERIES[0]), (~met, SERIES[1])):
         axes.plot(comparisons["of_target"].where(chosen), rows, "o", color=colour, markersize=6)
     axes.set_xscale("log")
-    figures._plain_log_axis(axes, pd.concat([comparisons["of_target"], pd.Series([1.0])]))
+    plain_log_axis(axes, pd.concat([comparisons["of_target"], pd.Series([1.0])]))
     low, high = axes.get_xlim()
     for row, (needed, against) in enumerate(
         zip(comparisons["of_target"], comparisons["against"], strict=True)
     ):
         left = needed < np.sqrt(low * high)  # beside the mark, on the side where there is room
         x, align = (needed * 1.12, "left") if left else (needed / 1.12, "right")
-        axes.text(x, row, figures.clipped(against, 48), va="center", ha=align, color=INK)
+        axes.text(x, row, clipped(against, 48), va="center", ha=align, color=INK)
     works = comparisons["work"]
-    figures._label_rows(axes, works.where(works.ne(works.shift()), ""))
+    label_rows(axes, works.where(works.ne(works.shift()), ""))
     axes.set_xlabel("needed of what the target allows (log scale)")
     axes.grid(axis="x")
-    marks = [("o", SERIES[0], "target met"), ("o", SERIES[1], "target missed")]
-    return figure, [((marker, svg.THEME[colour]), text) for marker, colour, text in marks]
+    return figure, [(("o", SERIES[0]), "target met"), (("o", SERIES[1]), "target missed")]
 
 
 def quantity(value, unit):
@@ -245,7 +237,7 @@ def _times(value):
     return f"{significant(value, 3)} ×"
 
 
-def machine_table(values):
+def _machine_table(values):
     """What it was measured on."""
     return Table(
         "machine",
@@ -259,5 +251,4 @@ def machine_table(values):
 
 
 if __name__ == "__main__":
-    parameters = publish.read_parameters(publish.PACKAGE.parents[1] / "params" / "benchmark.yaml")
-    print(build(*sys.argv[1:], parameters=parameters))
+    print(build(*sys.argv[1:]))

@@ -21,12 +21,10 @@ import pytest
 import synthetic
 from conftest import ROOT
 from harness import installed
-from traincost.results.report import MIME
 
 from traincost import Recorder
 from traincost.analysis import effects
 from traincost.estimation import trends
-from traincost.pages import publish
 from traincost.reading.collection import read_collection
 from traincost.reading.listing import collector_paused
 
@@ -297,13 +295,12 @@ def page(notebook, runs, output):
 
 
 def bare_notebook(path):
-    """Write a notebook that only imports what an analysis would, and hands over an empty report."""
-    nb = nbformat.read(publish.notebook_path("profiling"), as_version=4)
-    imports = "import pandas, seaborn, statsmodels.api\n"
-    report = {"kind": "profiling", "title": "bare", "anchors": {}, "tables": {}}
-    bare = f"display({{{MIME!r}: {report!r}}}, raw=True)"
+    """Write a notebook that only imports what an analysis would."""
+    nb = nbformat.read(ROOT / "notebooks/profiling.ipynb", as_version=4)
+    bare = "from pathlib import Path\n\nimport pandas, seaborn, statsmodels.api\n\nprint('imported')"
     parameters = next(c for c in nb.cells if "parameters" in c.metadata.tags)
-    nb.cells = [parameters, nbformat.v4.new_code_cell(imports + bare, metadata={"tags": []})]
+    parameters.source = f"from pathlib import Path\n{parameters.source}"
+    nb.cells = [parameters, nbformat.v4.new_code_cell(bare, metadata={"tags": []})]
     nbformat.write(nb, path)
     return path
 

@@ -1,19 +1,17 @@
 """The results of a benchmark: what is refused, and what the page says of them."""
 
-import dataclasses
 import json
 import math
 import re
 
 import benchmark_page
-import nbformat
 import pytest
 from benchmarks import judged, missed, read_benchmarks
 from conftest import ROOT
 
 from traincost.errors import NothingToReport
+from traincost.pages import publish
 
-NOTEBOOK = ROOT / "tests/bench/benchmark.ipynb"
 RESULTS = ROOT / "reports/benchmark/results.json"
 
 
@@ -127,7 +125,8 @@ def test_names_among_the_results_are_text_on_the_page(tmp_path):
     payload = '"><img src=x onerror=alert(1)><script>alert(2)</script>\n$x$ `a`'
     hostile = [entry(work=payload, against=payload), entry(**{**LIMIT, "work": payload}, value=1.0)]
     path = written(tmp_path, hostile, machine={payload: payload, "packages": {payload: payload}})
-    page = benchmark_page.build(path, tmp_path / "out", {"note": payload}).read_text(encoding="utf-8")
+    page = publish.publish(benchmark_page.NOTEBOOK, tmp_path / "out", results=path, note=payload)
+    page = page.read_text(encoding="utf-8")
     assert not re.search(r"<(script|img)", page)
     assert "alert(1)" in page
 
@@ -152,10 +151,3 @@ def test_the_page_counts_what_its_table_lists(published):
     assert report["numbers"]["targets.n_met"] == outcomes.count("met")
     assert report["numbers"]["targets.n"] == outcomes.count("met") + outcomes.count("missed")
     assert len(outcomes) == len(json.loads(RESULTS.read_text())["measured"])
-
-
-def test_the_notebook_declares_its_settings_with_comments():
-    (cell,) = (c for c in nbformat.read(NOTEBOOK, 4).cells if "parameters" in c.metadata.get("tags", []))
-    declared = [re.match(r"(\w+): (\w+) = .*  # \S", line).groups() for line in cell.source.splitlines()]
-    fields = dataclasses.fields(benchmark_page.Benchmark)
-    assert declared == [(field.name, field.type.__name__) for field in fields]

@@ -13,10 +13,9 @@ import mistune
 import pandas as pd
 import pytest
 from conftest import record, write_run
-from traincost.results.render import _visible
 
 from traincost.pages import publish, site
-from traincost.results import markup
+from traincost.results.html import _visible
 from traincost.results.prose import say
 from traincost.results.tables import Heading, Table
 
@@ -187,7 +186,7 @@ def table(payload):
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_markdown_shows_it_as_text(payload):
     page = mistune.create_markdown(escape=False, plugins=["table", "url", "strikethrough"])(
-        markup.markdown(table(payload))
+        table(payload).to_markdown()
     )
     seen = html5lib.parseFragment(page, namespaceHTMLElements=False)
     assert {e.tag for e in seen.iter() if e.tag != "DOCUMENT_FRAGMENT"} <= {
@@ -200,7 +199,7 @@ def test_markdown_shows_it_as_text(payload):
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_latex_shows_it_as_text(payload):
-    lines = markup.latex(table(payload)).splitlines()
+    lines = table(payload).to_latex().splitlines()
     assert len(lines) == 2
     for line in lines:
         bare = re.sub(r"\\text[a-z]+\{\}|\\[{}&%$#_]|\$\\[a-z]+\$|\$\^2\$|\$-\$| \\\\$", "", line)
@@ -210,6 +209,6 @@ def test_latex_shows_it_as_text(payload):
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_csv_is_read_back_as_it_was(payload):
-    _, (text, _) = csv.reader(io.StringIO(markup.comma_separated(table(payload)), newline=""))
+    _, (text, _) = csv.reader(io.StringIO(table(payload).to_csv(), newline=""))
     assert text in (payload, f"'{payload}")
     assert not re.match(r"[=+\-@\t\r\n]", text)

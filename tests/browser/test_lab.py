@@ -10,6 +10,7 @@ import sys
 import time
 import urllib.request
 
+import nbformat
 import pytest
 from conftest import ARTEFACTS, CHROMIUM, FLAGS, ROOT, record, write_run
 
@@ -44,6 +45,8 @@ def folder(tmp_path_factory):
         )
     explore = (folder / "explore.ipynb").read_text(encoding="utf-8")
     (folder / "hostile.ipynb").write_text(explore.replace("runs/demo-sweep", "runs/hostile"), "utf-8")
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(nbformat.v4.new_notebook(metadata=kernel), folder / "empty.ipynb")
     return folder
 
 
@@ -168,19 +171,18 @@ def _note_socket(url, address, unwanted):
         unwanted.append(url)
 
 
-def run_all(page, address, name):
-    """Open a notebook and run all of its cells, as a person would."""
+def open_notebook(page, address, name):
     page.goto(f"{address}/lab/tree/{name}?reset")
     page.wait_for_selector(CELLS, timeout=2 * MINUTE_MS)
     wait_for_idle(page)
+
+
+def run_all(page, address, name):
+    """Open a notebook and run all of its cells, as a person would."""
+    open_notebook(page, address, name)
     page.click(".lm-MenuBar-itemLabel:text-is('Run')")
     page.click(".lm-Menu-itemLabel:text-is('Run All Cells')")
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]"
-        ".every(prompt => /\\[[0-9]+\\]/.test(prompt.textContent))",
-        timeout=2 * MINUTE_MS,
-    )
-    wait_for_idle(page)
+    finished(page, page.locator(".jp-CodeCell").count())
     assert page.locator(ERRORS).count() == 0
 
 
@@ -195,31 +197,76 @@ def texts(page, selector):
     return [re.sub(r"\s+", " ", text).strip().removesuffix("¶") for text in found]
 
 
+LINES = (
+    "import traincost as tc",
+    'runs = tc.read("runs/demo-sweep")',
+    "runs",
+    "e = tc.effects(runs)",
+    "e",
+    "e.plot()",
+    "print(e)",
+    "import matplotlib.pyplot as plt; plt.plot([1, 2]);",
+)
+RUNS, EFFECTS, PLOT, PRINTED, OWN = 2, 4, 5, 6, 7
+
+
 @pytest.mark.parametrize("theme", THEMES)
-def test_the_lab_shows_what_the_page_shows(browser, lab, address, folder, tmp_path, theme):
+def test_answers_show_themselves_in_an_empty_notebook(lab, address, theme):
+    open_notebook(lab, address, "empty.ipynb")
+    lab.locator(f"{CELLS} .cm-content").first.click()
+    for line in LINES:
+        lab.keyboard.insert_text(line)
+        lab.keyboard.press("Shift+Enter")
+    lab.keyboard.insert_text("tc.")
+    finished(lab, len(LINES))
+    for index in (EFFECTS, RUNS, EFFECTS):  # again, and in another order
+        lab.locator(f"{CELLS} .cm-content").nth(index).click()
+        lab.keyboard.press("Control+Enter")
+    finished(lab, len(LINES))
+    outputs = lab.locator(CELLS)
+    assert outputs.nth(RUNS).locator("li").first.text_content() == "profiled runs: 36"
+    assert outputs.nth(EFFECTS).locator("figure#figure-effects svg.plot").count() == 1
+    assert outputs.nth(EFFECTS).locator("table#table-effects").count() == 1
+    assert "Runtime depends on task_name" in outputs.nth(PRINTED).locator("pre").last.text_content()
+    for index in (PLOT, OWN):
+        assert outputs.nth(index).locator(".jp-RenderedImage img").count() == 1
+    assert lab.locator(ERRORS).count() == 0
+    assert style(lab, "svg.plot", "color") == style(lab, ".jp-OutputArea p", "color")
+    picture(lab, f"lab-empty-{theme}")
+
+    lab.locator(f"{CELLS} .cm-content").nth(len(LINES)).click()
+    lab.keyboard.press("End")
+    lab.keyboard.press("Tab")
+    lab.wait_for_selector(".jp-Completer-item", timeout=MINUTE_MS)
+    assert set(texts(lab, ".jp-Completer-item code.jp-Completer-match")) >= {"read", "effects", "Recorder"}
+
+
+def finished(page, n):
+    """Wait until the first `n` cells have run."""
+    page.wait_for_function(
+        "n => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].slice(0, n)"
+        ".every(prompt => /\\[[0-9]+\\]/.test(prompt.textContent))",
+        arg=n,
+        timeout=2 * MINUTE_MS,
+    )
+    wait_for_idle(page)
+
+
+def test_the_lab_shows_what_the_page_shows(browser, lab, address, folder, tmp_path):
     built = publish.page(folder / "runs" / "demo-sweep", tmp_path)
     run_all(lab, address, "profiling.ipynb")
     page = browser.new_page()
     page.goto(built.as_uri())
+    of_the_page = ":not(#table-parameters *, #table-versions *, footer *, .more)"
     for what in (
-        "h1",
-        "h2",
-        "h3",
-        "figcaption",
-        "svg.plot title",
-        "caption",
-        "tr",
-        "p",
-        "li",
-        "svg.plot text",
+        *("h1", "h2", "h3", "figcaption", "svg.plot title", "caption", "tr", "p", "li", "svg.plot text"),
     ):
-        expected = texts(page, f"main {what}")
+        expected = texts(page, f"main {what}{of_the_page}")
         assert expected, what
-        if what == "p":
-            expected.pop()  # the footer's
-        assert texts(lab, f".jp-OutputArea {what}, .jp-MarkdownOutput {what}") == expected, what
+        shown = f":is(.jp-OutputArea, .jp-MarkdownOutput) {what}:not(.more)"
+        assert texts(lab, shown) == expected, what
     page.close()
-    picture(lab, f"lab-profiling-{theme}")
+    picture(lab, "lab-profiling-light")
 
 
 def picture(page, name):
@@ -236,11 +283,12 @@ def picture(page, name):
 def test_widgets_choose_what_is_shown(lab, address, theme):
     run_all(lab, address, "explore.ipynb")
     headings = ["Explore a collection", "The runs", "What runtime depends on", "Runtime by level"]
-    assert texts(lab, ".jp-MarkdownOutput :is(h1, h2)")[:4] == headings
+    assert texts(lab, ".jp-MarkdownOutput :is(h1, h2)")[: len(headings)] == headings
     assert lab.locator(".jp-OutputArea figure svg.plot").count() == 5
     lab.wait_for_selector("p:text('36 of 36 completed runs')")
     lab.wait_for_selector(".dt-container tbody tr")
-    assert background(lab, ".dt-container") == background(lab, ".jp-NotebookPanel-notebook")
+    panel = style(lab, ".jp-NotebookPanel-notebook", "backgroundColor")
+    assert style(lab, ".dt-container", "backgroundColor") == panel
     picture(lab, f"lab-explore-{theme}")
     whole = drawn(lab)
 
@@ -272,8 +320,8 @@ def picker(page, name):
     return page.locator(".jupyter-widgets.widget-inline-hbox", has=page.locator(f"label:text-is('{name}')"))
 
 
-def background(page, selector):
-    return page.eval_on_selector(selector, "e => getComputedStyle(e).backgroundColor")
+def style(page, selector, name):
+    return page.eval_on_selector(selector, "(e, name) => getComputedStyle(e)[name]", name)
 
 
 def drawn(page):

@@ -8,7 +8,6 @@ import pytest
 from conftest import DATA
 
 from traincost.analysis import effects
-from traincost.pages import publish
 
 EXPECTED = json.loads((DATA / "continuous-v2.expected.json").read_text())
 PRINTED, TRUE = EXPECTED["printed"], EXPECTED["not_printed_but_true_of_the_records"]
@@ -24,11 +23,8 @@ KNOBS = {
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("golden")
-    parameters = publish.read_parameters(DATA / "continuous-v2.params.yaml")
-    publish.page(DATA / "continuous-v2", folder, **parameters)
-    return folder
+def built(published):
+    return published("golden").parent
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,10 @@ import pytest
 from conftest import ROOT, record, write_run
 
 from traincost.__main__ import main
-from traincost.errors import ParameterError
+from traincost.errors import ParameterError, RefusedNotebook
 from traincost.pages import publish
-from traincost.pages.exporter import RefusedNotebook, TraincostExporter, anchor, contents, markdown
+from traincost.pages.exporter import TraincostExporter, contents, read
+from traincost.pages.outputs import anchor, markdown
 from traincost.pages.publish import BuildFailed
 
 BIN = Path(sys.executable).parent
@@ -380,6 +381,7 @@ def test_the_exporter_refuses_an_unknown_parameter_and_a_failed_cell(tmp_path):
     nb = nbformat.read(ROOT / "notebooks/profiling.ipynb", as_version=4)
     with pytest.raises(RefusedNotebook, match="was it executed"):
         TraincostExporter().from_notebook_node(nb)
+    nb.cells[0].outputs = [nbformat.v4.new_output("display_data", {"text/plain": "x"})]
     nb.metadata["papermill"] = {"parameters": {"runs_dirr": "x"}}
     with pytest.raises(ParameterError, match="did you mean 'runs_dir'"):
         TraincostExporter().from_notebook_node(nb)
@@ -388,18 +390,17 @@ def test_the_exporter_refuses_an_unknown_parameter_and_a_failed_cell(tmp_path):
         TraincostExporter().from_notebook_node(nb)
 
 
-def test_papermill_alone_is_stopped_by_the_notebook(tmp_path):
-    runs = small_collection(tmp_path / "runs", 2)
-    result = subprocess.run(
-        [
-            BIN / "papermill", "--no-progress-bar", ROOT / "notebooks/profiling.ipynb", tmp_path / "x.ipynb",
-            "-p", "runs_dir", runs, "-p", "rowz", "task",
-        ],
+def test_what_papermill_did_not_know_makes_no_page(tmp_path):
+    """papermill only logs a parameter that the notebook does not have."""
+    runs, executed = small_collection(tmp_path / "runs", 2), tmp_path / "x.ipynb"
+    arguments = ["-p", "runs_dir", runs, "-p", "rowz", "task"]
+    subprocess.run(
+        [BIN / "papermill", "--no-progress-bar", ROOT / "notebooks/profiling.ipynb", executed, *arguments],
+        check=True,
         capture_output=True,
-        text=True,
-    )  # fmt: skip
-    assert result.returncode != 0
-    assert "'rowz' is not a parameter; did you mean 'rows'" in result.stderr
+    )
+    with pytest.raises(ParameterError, match="'rowz' is not a parameter; did you mean 'rows'"):
+        TraincostExporter().from_notebook_node(nbformat.read(executed, as_version=4))
 
 
 def test_headings_get_stable_anchors_and_markdown_html_is_text():
@@ -407,7 +408,7 @@ def test_headings_get_stable_anchors_and_markdown_html_is_text():
     assert '<h2 id="what-to-change">What to change</h2>' in markdown("## What to change")
     assert "<img" not in markdown("<img src=x onerror=alert(1)>")
     nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# A\n## B c\n### D\n## E")])
-    assert contents(nb) == [("b-c", "B c"), ("e", "E")]
+    assert contents(read(nb, "x")[1]) == [("b-c", "B c"), ("e", "E")]
 
 
 @pytest.mark.slow

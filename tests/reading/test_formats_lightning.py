@@ -17,8 +17,9 @@ from traincost.analysis import sections
 from traincost.errors import NothingToReport
 from traincost.reading.collection import read_collection
 from traincost.reading.formats import READERS, lightning, lightning_actions, lightning_table, simple_profiler
-from traincost.reading.formats.run import KILLED, Run
+from traincost.reading.formats.run import Run
 from traincost.reading.formats.simple_profiler import Report, elapsed, parse
+from traincost.reading.formats.statuses import KILLED
 
 FIT = {
     "run_training_epoch": (8.0, 2),

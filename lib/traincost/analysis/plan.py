@@ -12,7 +12,7 @@ all cells, which share it, one of u for the runs of a configuration, one of e fo
 configuration was repeated, u and e cannot be told apart, and all is taken for u: the seeds of a
 planned configuration are then drawn with one error, which makes the interval wider, not narrower.
 
-Contract: a collection's ``runs`` frame in, frames out; randomness is seeded.
+Contract: a frame of runs and its described settings in, frames out; randomness is seeded.
 """
 
 import itertools
@@ -26,7 +26,6 @@ from traincost.analysis import effects
 from traincost.analysis import fields as _fields
 from traincost.analysis import knobs as _knobs
 from traincost.analysis.designs import Units, design
-from traincost.analysis.sections import timing
 from traincost.analysis.subsets import label
 from traincost.analysis.verdicts import ALPHA
 from traincost.errors import NothingToReport, ParameterError
@@ -216,16 +215,17 @@ def left_out(runs, described):
 # -- a plan --------------------------------------------------------------------------------
 
 
-def plan(collection, proposal):
+def plan(runs, described, proposal, timing=None):
     """Say what a proposed sweep would take.
 
     Parameters
     ----------
-    collection : Collection
+    runs, described
+        As `fit` takes them.
     proposal : dict
-        ``levels`` (factor to a list of its levels; all of a factor that is not named), ``seeds``,
-        ``knobs`` (those turned, as `knobs.Knob` takes them), ``devices``, ``price_per_hour``,
-        ``currency``, ``replicates``.
+        As `checked` returns it.
+    timing : Timing, optional
+        The runs' sections, where the proposal has knobs.
 
     Returns
     -------
@@ -237,12 +237,11 @@ def plan(collection, proposal):
     Raises
     ------
     ParameterError
-        The proposal has an unknown key or factor, or a level that was never run.
+        The proposal has an unknown factor, or a level that was never run.
     NothingToReport
         Too few runs to predict from.
     """
-    proposal = checked(proposal)
-    model = fit(collection.runs, _fields.describe(collection.runs, proposal["replicates"]))
+    model = fit(runs, described)
     cells = _cells(model, proposal["levels"])
     added = [_rows(model, i, cells) for i in range(len(model.factors))]
     rows = np.column_stack([np.ones(len(cells)), *added])
@@ -255,16 +254,16 @@ def plan(collection, proposal):
         n_runs=[*n_runs, sum(n_runs)], hours=seconds / 3600, low=low / 3600, high=high / 3600
     )
     if proposal["knobs"]:
-        table["hours_at_least"] = table["hours"] * (1 - _turned(collection, proposal["knobs"]))
+        table["hours_at_least"] = table["hours"] * (1 - _turned(timing, proposal["knobs"]))
     table["device_hours"] = table["hours"] * proposal["devices"]
     if proposal["price_per_hour"] is not None:
         table["money"] = table["device_hours"] * proposal["price_per_hour"]
     return table
 
 
-def _turned(collection, knobs):
+def _turned(timing, knobs):
     """Return the most, as a share of runtime, that the knobs save together."""
-    bounds = _knobs.bounds(timing(collection), knobs)
+    bounds = _knobs.bounds(timing, knobs)
     for row in bounds.itertuples():
         if not np.isfinite(row.bound):
             raise ParameterError(f"`knobs`: what {row.knob!r} saves is not known: no section or count of it")
@@ -312,6 +311,13 @@ def interacts(runs, described):
 def checked(proposal):
     """Return the proposal with its defaults.
 
+    Parameters
+    ----------
+    proposal : mapping
+        ``levels`` (factor to a list of its levels; all of a factor that is not named), ``seeds``,
+        ``knobs`` (those turned, as `knobs.Knob` takes them), ``devices``, ``price_per_hour``,
+        ``currency``, ``replicates``.
+
     Raises
     ------
     ParameterError
@@ -331,11 +337,7 @@ def checked(proposal):
         value = filled[name]
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
             raise ParameterError(f"`{name}` must be a whole number above zero, got {value!r}")
-    for knob in filled["knobs"]:
-        try:
-            _knobs.Knob.of(knob)
-        except (TypeError, ValueError) as problem:
-            raise ParameterError(f"`knobs`: {problem}") from None
+    _knobs.knobs_of(filled["knobs"])
     price = filled["price_per_hour"]
     if price is not None and (isinstance(price, bool) or not isinstance(price, int | float) or not price > 0):
         raise ParameterError(f"`price_per_hour` must be a number above zero, got {price!r}")

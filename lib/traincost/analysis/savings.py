@@ -14,7 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from traincost.analysis import comparison, pairs
-from traincost.analysis.knobs import Knob, bounds, governed
+from traincost.analysis.knobs import bounds, governed, knobs_of
 from traincost.analysis.sections import UNATTRIBUTED, timing
 from traincost.analysis.verdicts import TOO_FEW
 from traincost.errors import ParameterError
@@ -61,7 +61,7 @@ def measured_savings(baseline, reruns, knobs, cadence_section=None, replicates=(
     ParameterError
         A rerun names no known knob.
     """
-    knobs = {knob.name: knob for knob in map(Knob.of, knobs or [])}
+    knobs = {knob.name: knob for knob in knobs_of(knobs or [])}
     rows = []
     for name, after in reruns.items():
         if name not in knobs:

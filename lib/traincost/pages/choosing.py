@@ -12,7 +12,7 @@ from IPython.display import display, update_display
 
 from traincost.analysis import knobs
 from traincost.errors import ParameterError
-from traincost.pages import controls, sortable
+from traincost.pages import sortable
 from traincost.results.listing import listing
 from traincost.results.snapshot import nothing_chosen
 
@@ -20,15 +20,9 @@ HOW_TO_CHOOSE = (
     'Choose in a cell: choice.choose(where={"setting": ["level"]}). '
     "Widgets and a table to sort need two more packages: pip install ipywidgets itables"
 )
-ALL = {
-    "where": {},
-    "statuses": None,
-    "shortest_s": None,
-    "longest_s": None,
-    "rows": "",
-    "columns": "",
-    "kept": {},
-}
+# What chooses all, for each choice.
+ALL = {"where": {}, "statuses": None, "shortest_s": None, "longest_s": None}
+ALL |= {"rows": "", "columns": "", "kept": {}}
 
 
 def choose(runs, **choices):
@@ -55,7 +49,7 @@ def choose(runs, **choices):
     >>> choice = choose(runs, where={"task_name": ["sorting"]})  # doctest: +SKIP
     >>> choice.show(effects)  # doctest: +SKIP
     """
-    return Choice(runs, choices)
+    return Choice(runs, **choices)
 
 
 class Choice:
@@ -73,7 +67,7 @@ class Choice:
         Those of all the runs, so that they stay comparable between choices.
     """
 
-    def __init__(self, runs, choices):
+    def __init__(self, runs, **choices):
         self.all_runs = runs
         self.knobs = tuple(knobs.propose(runs.timing)) if runs.knobs is None else runs.knobs
         self.choices = {**ALL, "rows": runs.rows, "columns": runs.columns}
@@ -107,17 +101,13 @@ class Choice:
             update_display(answer, display_id=place)
 
     def _chosen(self, choices):
-        some = self.all_runs.where(
-            choices["where"],
-            statuses=choices["statuses"],
-            shortest_s=choices["shortest_s"],
-            longest_s=choices["longest_s"],
-        )
+        named = {name: choices[name] for name in ("statuses", "shortest_s", "longest_s")}
+        some = self.all_runs.where(choices["where"], **named)
         scheduled = self.all_runs.cadence_section
         runs = some.choosing(
             rows=choices["rows"],
             columns=choices["columns"],
-            knobs=kept_instead(self.knobs, choices["kept"]),
+            knobs=_kept_instead(self.knobs, choices["kept"]),
             cadence_section=scheduled if scheduled in set(some.sections["section"]) else "",
         )
         # Asked for now, so that a setting that is not there is refused before anything is drawn.
@@ -148,6 +138,8 @@ class Choice:
     def _repr_mimebundle_(self, include=None, exclude=None):
         if importlib.util.find_spec("ipywidgets") is None:
             return {"text/plain": f"{self!r}. {HOW_TO_CHOOSE}"}
+        from traincost.pages import controls  # which imports ipywidgets
+
         return {**controls.controls(self)._repr_mimebundle_(), "text/plain": repr(self)}
 
 
@@ -157,14 +149,8 @@ def _answer(runs, answer, args, options):
     return sortable.sorted_where_possible(answer(runs, *args, **options))
 
 
-def kept_instead(of, kept):
-    """Return the knobs, some with other occurrences `kept`.
-
-    Raises
-    ------
-    ParameterError
-        `kept` names no cadence knob, or holds what is no number of at least 0.
-    """
+def _kept_instead(of, kept):
+    """Return the knobs, some with other occurrences `kept`."""
     if not isinstance(kept, Mapping):
         raise ParameterError(f"`kept` must be a mapping of knobs to numbers, got {kept!r}")
     cadence = [knob.name for knob in of if knob.kind == "cadence"]

@@ -97,9 +97,9 @@ def _status(choice):
 
 
 def _axis(choice, name, varying):
-    options = [("(by effect)", ""), *((clipped(field.name), field.name) for field in varying)]
-    known = {value for _, value in options}
-    value = choice.choices[name] if choice.choices[name] in known else ""
+    fields = {field.name: clipped(field.name) for field in varying}
+    options = [("(by effect)", ""), *((label, value) for value, label in fields.items())]
+    value = choice.choices[name] if choice.choices[name] in fields else ""
     widget = ipywidgets.Dropdown(options=options, value=value, description=name, style=LABEL)
     return widget, lambda w: {name: w.value}
 

@@ -95,6 +95,9 @@ def check(nb):
         for output in cell.get("outputs", []):
             if output.get("output_type") == "error":
                 raise RefusedNotebook(f"a cell failed with {output.ename}: {output.evalue}")
+    code = [cell for cell in nb.cells if cell.cell_type == "code"]
+    if code and not any(cell.outputs for cell in code):
+        raise RefusedNotebook("no cell of the notebook has an output; was it executed?")
     given = nb.metadata.get("papermill", {}).get("parameters") or {}
     known = [parameter.name for parameter in parameters.declared(nb)]
     for name in given if known else ():

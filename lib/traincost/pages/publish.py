@@ -259,7 +259,7 @@ def execute(notebook, parameters, failed_path, progress=False, working_folder=No
                 cwd=str(working_folder or folder),
                 kernel_name="python3",
                 language="python",
-                kernel_manager_class=_own_kernel(folder),
+                kernel_manager_class=_own_kernel(folder, is_safe=working_folder is None),
                 stderr_file=sys.stderr if progress else None,
                 # It has nothing to save, and its folder goes with it: no need to wait for a farewell.
                 shutdown_kernel="immediate",
@@ -299,8 +299,10 @@ def _raise_refusal(problem):
         raise refusals[problem.ename](problem.evalue) from None
 
 
-def _own_kernel(folder):
+def _own_kernel(folder, is_safe):
     """Return a kernel manager class for this interpreter, isolated in `folder`.
+
+    A user's notebook may import what lies beside it; where `is_safe`, nothing is imported from there.
 
     A user's kernel spec named python3 may belong to another environment, so none is looked up.
     """
@@ -329,7 +331,7 @@ def _own_kernel(folder):
                 **kwargs.get("env", os.environ),
                 "IPYTHONDIR": os.path.join(folder, "ipython"),
                 "MATPLOTLIBRC": os.path.join(folder, "matplotlibrc"),
-                "PYTHONSAFEPATH": "1",
+                **({"PYTHONSAFEPATH": "1"} if is_safe else {}),
             }
             # The kernel listens on a port of this machine: without encryption, anybody on it
             # could read the runs, or run code.

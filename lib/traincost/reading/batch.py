@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from traincost.reading.formats import LOGS, READERS, STORES
 from traincost.reading.formats.files import parse_json, watched
-from traincost.reading.formats.run import UNREADABLE, Run
+from traincost.reading.formats.run import Run
+from traincost.reading.formats.statuses import UNREADABLE
 from traincost.reading.listing import collector_paused
 from traincost.reading.tables import tabulated
 
@@ -23,30 +24,14 @@ BATCH = 1_000  # sources
 
 @dataclass(frozen=True)
 class Task:
-    """What to read.
+    """What to read."""
 
-    Attributes
-    ----------
-    root : str
-        Directory or URL of the collection.
-    name : str
-        Of the collection, for a run that lies in its very directory.
-    places : list of int
-        Positions of the sources in the listing.
-    sources : list of (path, reader)
-    stamped : bool
-        Whether to note what each source was read from.
-    versions : dict, or None
-        Of a remote collection, every file in or below the directories of the sources, to its
-        size in bytes and what tells one version of it from another (`remote`).
-    """
-
-    root: str
-    name: str
-    places: list
-    sources: list
-    stamped: bool = False
-    versions: dict | None = None
+    root: str  # directory or URL of the collection
+    name: str  # of the collection, for a run that lies in its very directory
+    places: list  # positions of the sources in the listing
+    sources: list  # of (path, reader)
+    stamped: bool = False  # whether to note what each source was read from
+    versions: dict | None = None  # of a remote collection, the files near the sources (`remote.Versions`)
 
 
 def engine(workers=1, scheduler=""):

@@ -23,7 +23,7 @@ from traincost.reading.formats import JOBS, READERS, table_files
 from traincost.reading.formats import table as _table
 from traincost.reading.formats.files import Unreadable, parse_json, shortened
 from traincost.reading.formats.paths import PathPattern
-from traincost.reading.formats.run import UNREADABLE
+from traincost.reading.formats.statuses import UNREADABLE
 from traincost.reading.listing import POINTER, Listing, is_url, listed, readers
 from traincost.reading.tables import EXACT, coded, printable
 
@@ -250,15 +250,12 @@ def _refuse_nothing(listing, usable, rest, titles):
             f"runs_dir {listing.shown!r} holds no runs that traincost understands; "
             f"it reads: {', '.join(titles)}"
         )
-    path, reason = listing.unopened[0] if not len(rest) else _first(rest, listing.sources)
+    path, reason = listing.unopened[0] if not len(rest) else ("", rest["reason"][0].as_py())
+    path = path or listing.sources[rest["place"][0].as_py()][0]
     raise NothingToReport(
         f"runs_dir {listing.shown!r} holds no completed run to report on: {left_out} left out, the first "
         f"{printable(path)!r}: {reason}"
     )
-
-
-def _first(runs, sources):
-    return sources[runs["place"][0].as_py()][0], runs["reason"][0].as_py()
 
 
 # -- frames --------------------------------------------------------------------------------

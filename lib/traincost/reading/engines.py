@@ -13,13 +13,14 @@ import socket
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from urllib.parse import urlsplit
 
 from traincost.errors import ParameterError
 from traincost.reading.batch import read_batch
-from traincost.reading.formats.run import UNREADABLE, Run
+from traincost.reading.formats.run import Run
+from traincost.reading.formats.statuses import UNREADABLE
 from traincost.reading.tables import tabulated
 
 CONNECT_S = 5  # to hear from a scheduler and its workers
@@ -35,28 +36,20 @@ class WorkerLost(Exception):
 def engine(workers=1, scheduler=""):
     """Yield a function of an iterable of tasks, which yields their batches in order.
 
-    Parameters
-    ----------
-    workers : int
-        Processes to read in; this one if 1, one for each core if 0.
-    scheduler : str
-        Address of a Dask scheduler, whose workers see the same files; none if empty.
-
-    Raises
-    ------
-    ParameterError
-        The scheduler does not answer or has no workers, or both are asked for.
+    `workers` is the number of processes, one for each core if 0; `scheduler` the address of a Dask
+    scheduler whose workers see the same files.
     """
     if scheduler and workers != 1:
         raise ParameterError("`workers` and `scheduler` exclude each other: the cluster has its own workers")
     if scheduler:
         with _cluster(scheduler) as (submit, width):
             yield lambda tasks: _ordered(tasks, submit, width)
-    elif (n := _number(workers)) > 1:
-        with _processes(n) as submit:
-            yield lambda tasks: _ordered(tasks, submit, n)
-    else:
-        yield lambda tasks: map(read_batch, tasks)
+        return
+    if workers < 0:
+        raise ParameterError(f"`workers` must be 0 (one for each core) or more, got {workers}")
+    workers = workers or os.cpu_count() or 1
+    with closing(_Pool(workers)) as pool:
+        yield lambda tasks: _ordered(tasks, pool.submit, workers)
 
 
 def _ordered(tasks, submit, width):
@@ -88,15 +81,6 @@ def _whole(task, wait, submit):
 # -- processes -----------------------------------------------------------------------------
 
 
-@contextmanager
-def _processes(workers):
-    pool = _Pool(workers)
-    try:
-        yield pool.submit
-    finally:
-        pool.close()
-
-
 class _Pool:
     """Worker processes that are started anew when one of them dies."""
 
@@ -115,13 +99,14 @@ class _Pool:
             future = self._executor.submit(read_batch, task)
         except BrokenProcessPool:
             return lambda: self._alone(task)
-        return lambda: self._result(future, task)
 
-    def _result(self, future, task):
-        try:
-            return future.result()
-        except BrokenProcessPool:
-            return self._alone(task)
+        def wait():
+            try:
+                return future.result()
+            except BrokenProcessPool:
+                return self._alone(task)
+
+        return wait
 
     def _alone(self, task):
         """Read a task with no other beside it: if its process dies now, this is the one."""
@@ -137,12 +122,6 @@ class _Pool:
     def close(self):
         """Stop the processes; what they have not begun is dropped."""
         self._executor.shutdown(wait=True, cancel_futures=True)
-
-
-def _number(workers):
-    if workers < 0:
-        raise ParameterError(f"`workers` must be 0 (one for each core) or more, got {workers}")
-    return workers or os.cpu_count() or 1
 
 
 # -- Dask ----------------------------------------------------------------------------------

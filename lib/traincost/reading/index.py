@@ -12,7 +12,7 @@ stored: that is decided when the index is read, as it is for a directory.
 import os
 import re
 import uuid
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -59,22 +59,12 @@ DIRECTORIES = pa.schema(
 
 @dataclass(frozen=True)
 class Part:
-    """One part of an index.
+    """One part of an index: the work of one reader."""
 
-    Attributes
-    ----------
-    id : str
-        In the names of its files.
-    reader : str
-    n_sources : int
-    dead : list of int
-        Rows of its sources that count no more: gone, or read again since.
-    """
-
-    id: str
+    id: str  # in the names of its files
     reader: str
     n_sources: int
-    dead: list
+    dead: list  # rows of its sources that are gone, or were read again since
 
     @property
     def live(self):
@@ -83,13 +73,7 @@ class Part:
 
 
 def opened(path):
-    """Return the index in a folder or at a URL, or None where there is none.
-
-    Raises
-    ------
-    NothingToReport
-        It cannot be read, or was written by a newer version.
-    """
+    """Return the index in a folder or at a URL, or None where there is none."""
     folder = folders.at(path)
     try:
         found = folder.read(POINTER) if folder else None
@@ -122,33 +106,16 @@ def _index(folder, found):
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """An index as one refresh left it.
-
-    Attributes
-    ----------
-    folder : folders.Folder
-    name : str
-        Of the collection.
-    format : str
-        What its readers were: one's name, or ``auto``.
-    parts : list of Part
-    left_alone : Part, or None
-        Lists the sources that are parts of the runs of others, their readers in place of stamps.
-    unopened : list of (path, reason)
-    directories : Part, or None
-        Lists the directories, with what tells whether they changed.
-    version : str
-        Of traincost, that wrote it.
-    """
+    """An index as one refresh left it."""
 
     folder: object
-    name: str
-    format: str
+    name: str  # of the collection
+    format: str  # the name of its one reader, or auto
     parts: list
-    left_alone: Part | None
-    unopened: list
-    directories: Part | None
-    version: str
+    left_alone: Part | None  # the sources that are parts of others' runs, their readers in place of stamps
+    unopened: list  # of (path, reason)
+    directories: Part | None  # what tells whether directories changed
+    version: str  # of traincost, that wrote it
 
     def sources(self):
         """Yield (path, reader, part, row) of each source; the part is None where it was left alone."""
@@ -197,13 +164,7 @@ class Index:
         return dict(zip(map(os.fsdecode, paths), entries, strict=True))
 
     def reading(self, format):
-        """Return the listing of the index, and a function of positions in it that yields their batches.
-
-        Raises
-        ------
-        ParameterError
-            The index does not hold what `format` asks for.
-        """
+        """Return the listing of the index, and a function of positions in it that yields their batches."""
         entries = list(self.sources())
         if format != self.format:
             if self.format != "auto" or any(e[1] == format and e[2] is None for e in entries):
@@ -354,7 +315,8 @@ class _Refresh:
     def run(self, read_files, format):
         """Read what has to be read, and switch to the new list of parts."""
         left = []
-        with closing(_Parts(self._folder)) as parts:
+        parts = _Parts(self._folder)
+        try:
             # The batches that come back hold claims alone; their runs are written.
             for _ in gathered(self._listing.sources, lambda p: self._claims(p, read_files, parts), left):
                 pass
@@ -375,7 +337,9 @@ class _Refresh:
                 "parts": [vars(part) for part in remaining + parts.finished()],
             }
             self._folder.publish({POINTER: orjson.dumps(pointer)})
-            parts.keep()
+        except BaseException:
+            parts.abandon()
+            raise
 
     def _claims(self, places, read_files, parts):
         """Yield what the sources at `places` claim, in order, having written what had to be read."""
@@ -451,7 +415,7 @@ class _Parts:
     """The parts that a refresh writes; those of one that fails are removed again."""
 
     def __init__(self, folder):
-        self._folder, self._done, self._kept = folder, [], False
+        self._folder, self._done = folder, []
         self._part, self._names, self._open = None, [], ExitStack()
 
     def add(self, reader, batch, paths):
@@ -487,13 +451,8 @@ class _Parts:
             self._finish()
         return self._done
 
-    def keep(self):
-        """Leave the parts where they are: a list names them now."""
-        self._kept = True
-
-    def close(self):
-        """Remove the parts again, unless they are to be kept."""
-        if not self._kept:
-            with suppress(OSError):  # whatever hinders it, of a full disk for one
-                self._open.__exit__(RuntimeError, None, None)
-            self._folder.remove(self._names)
+    def abandon(self):
+        """Remove the parts again."""
+        with suppress(OSError):  # of a full disk, for one
+            self._open.__exit__(RuntimeError, None, None)
+        self._folder.remove(self._names)

@@ -5,7 +5,8 @@ from dataclasses import replace
 from traincost.reading.batch import upwards
 from traincost.reading.formats import JOBS
 from traincost.reading.formats import table as _table
-from traincost.reading.formats.run import COMPLETED, FAILED, UNFINISHED, UNREADABLE, flat
+from traincost.reading.formats.run import flat
+from traincost.reading.formats.statuses import COMPLETED, FAILED, UNFINISHED, UNREADABLE
 from traincost.reading.tables import changed, configs, settings
 
 

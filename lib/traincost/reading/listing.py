@@ -148,11 +148,6 @@ def checked(runs_dir):
     return root
 
 
-def _asked(names):
-    """Return the readers to ask for sources among names, in the order of their claims."""
-    return READERS if len(names) > MANY_NAMES else _interested(tuple(names))
-
-
 @lru_cache(maxsize=1_024)
 def _interested(names):
     """Return the readers that may take one of the names for a source.
@@ -167,13 +162,6 @@ class _Walk:
 
     A link to what lies in the collection or around it, or to a target met before, would count
     runs twice or never end.
-
-    Attributes
-    ----------
-    sources, unopened : list
-        As in `Listing`.
-    seen : dict, or None
-        As in `Listing`.
     """
 
     def __init__(self, root, readers, known, versions):
@@ -254,7 +242,7 @@ class _Walk:
         # A directory that bears the name of a source is offered too, so that it is not missed.
         children = [
             (name, reader)
-            for reader in _asked(names)
+            for reader in (READERS if len(names) > MANY_NAMES else _interested(tuple(names)))
             if reader in self._readers
             for name in READERS[reader].sources(directory, names)
         ]

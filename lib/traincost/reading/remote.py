@@ -78,9 +78,6 @@ class Versions:
         names = self.inside(name)
         return digest_of_names(names) if names else []
 
-    def __bool__(self):
-        return True
-
 
 def filesystem(url):
     """Return the fsspec file system of a URL, and the path in it.

@@ -16,7 +16,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traincost.reading.formats.run import UNREADABLE
+from traincost.reading.formats.statuses import UNREADABLE
 
 TEXTS = ("run_id", "status", "started_at", "task", "report", "process", "reason")
 ALONE = "="  # begins a content that tells a copy whatever its settings

@@ -3,10 +3,10 @@
 import numpy as np
 
 from traincost.columns import count
-from traincost.errors import ParameterError
 from traincost.estimation import estimates as estimation
 from traincost.estimation.compute import ASSUMED_UTILISATION, NOMINAL_BAND, REPORTED, STAGES, WHOLE_RUN
 from traincost.estimation.estimates import DISAGREE
+from traincost.results import checks
 from traincost.results.contradictions import contradiction_blocks
 from traincost.results.figures import Figure, axes_of, label_rows, powers_of_ten
 from traincost.results.fits import conversion_blocks, error_blocks
@@ -63,8 +63,7 @@ def estimate(systems, *, format="auto", path_pattern="", claims="", target_error
     --------
     >>> estimate("systems.yaml").frame[["system", "value_flop"]]  # doctest: +SKIP
     """
-    if not 0 < target_error < 1:
-        raise ParameterError(f"`target_error` must be a fraction between 0 and 1, got {target_error!r}")
+    checks.check(target_error=target_error)
     printed = estimation.claim_contradictions(read_claims(claims))
     reported = read_systems(systems, format, path_pattern)
     estimated = estimation.estimate_systems(reported.frame)

@@ -1,65 +1,207 @@
-"""Print what a planned sweep would take (`analysis.plan`): readable lines, and JSON."""
+"""What a planned sweep would take, predicted from runs: sentences, a table, and JSON."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from traincost.analysis import fields, plan
+from traincost.analysis import plan as analysis
 from traincost.columns import count, percent, significant, time_unit
+from traincost.results.numbers import number_of
+from traincost.results.prose import Number, say
+from traincost.results.result import Items, Result
+from traincost.results.tables import Heading, Table
 
 FORMAT = "traincost/plan/1"
-MAX_LINES = 60  # configurations that are printed; the JSON has all
+MAX_LINES = 60  # configurations that are printed as text; the table has all
 
 
-def lines(table, proposal, collection):
-    """Return a plan (`analysis.plan.plan`) as lines: the whole first, then its configurations.
+@dataclass(frozen=True, eq=False)
+class Plan(Result):
+    """A plan, which lists its configurations where it is printed as text.
 
-    `proposal` is what `analysis.plan.checked` returns, `collection` the runs it was predicted from.
+    Attributes
+    ----------
+    proposal : mapping
+        As `analysis.plan.checked` returns it.
+    lines : tuple of str
+        The plan as text.
     """
-    whole, cells = table.iloc[-1], table.iloc[:-1]
-    unit = time_unit(3600 * cells["hours"].median() / proposal["seeds"])
-    said = [
-        f"{count(whole['n_runs'])} runs in {count(len(cells))} configurations: {_hours(whole, unit)}, "
-        f"{significant(whole['device_hours'], 3)} device-hours"
-    ]
+
+    proposal: Mapping = field(default_factory=dict)
+    lines: tuple = ()
+
+    def __str__(self):
+        return "\n".join(self.lines)
+
+
+def plan(runs, levels=None, *, seeds=1, knobs=None, devices=1, price_per_hour=None, currency="USD", name=""):
+    """Predict what a planned sweep would take, by the additive model of log runtime.
+
+    Parameters
+    ----------
+    runs : Runs
+        What to predict from; their `replicates` repeat a configuration.
+    levels : mapping of str to list, optional
+        Factor to the levels that are planned; of a factor left out, all that were run.
+    seeds : int
+        Runs of each configuration.
+    knobs : list of mappings, optional
+        Knobs that are turned (`analysis.knobs.Knob`).
+    devices : int
+        That a run holds.
+    price_per_hour : float, optional
+        Of a device.
+    currency : str
+    name : str
+        Stands before the keys of its numbers on a page.
+
+    Returns
+    -------
+    Plan
+        ``frame`` has a row per configuration and the whole last: ``level.<factor>``, ``n_runs``,
+        ``hours`` with ``low`` and ``high`` (90 % prediction interval), ``device_hours``, and where
+        they are asked for ``money`` and ``hours_at_least``, if each knob saves all that it can.
+
+    Raises
+    ------
+    ParameterError
+        An argument cannot be used, or a level was never run.
+    NothingToReport
+        There are too few runs to predict from.
+
+    Examples
+    --------
+    >>> print(plan(runs, {"task_name": ["sorting"]}, seeds=3))  # doctest: +SKIP
+    """
+    proposal = analysis.checked(
+        {
+            "levels": levels or {},
+            "seeds": seeds,
+            "knobs": knobs or [],
+            "devices": devices,
+            "price_per_hour": price_per_hour,
+            "currency": currency,
+            "replicates": list(runs.replicates),
+        }
+    )
+    table = analysis.plan(runs.frame, runs.described, proposal, runs.timing if knobs else None)
+    unit = time_unit(3600 * table["hours"].iloc[:-1].median() / seeds)
+    said = [_whole(table, currency, unit), *_with_knobs(table, unit), *_trust(runs)]
+    return Plan.showing(
+        "plan",
+        table,
+        Items(tuple(said)),
+        _table(table, currency, unit, len(runs)),
+        prefix=name,
+        of=runs.label,
+        proposal=proposal,
+        lines=(*(sentence.plain() for sentence in said), *_configurations(table, unit)),
+    )
+
+
+def _whole(table, currency, unit):
+    whole = table.iloc[-1]
+    money = ""
     if "money" in table:
-        said[0] += f", {significant(whole['money'], 3)} {proposal['currency']}"
-    if "hours_at_least" in table:
-        least = unit.text(3600 * whole["hours_at_least"])
-        said.append(f"with the knobs turned at least {least}, if each saves the most that it can")
-    said += _how_reliable(collection.runs, fields.describe(collection.runs, proposal["replicates"]))
-    names = [name for name in table if name.startswith("level.")]
-    for row in cells.head(MAX_LINES).to_dict("records"):
-        label = ", ".join(f"{name.removeprefix('level.')}={row[name]}" for name in names) or "all runs"
-        said.append(f"  {label}: {_hours(row, unit)}")
-    if len(cells) > MAX_LINES:
-        said.append(f"  and {count(len(cells) - MAX_LINES)} more configurations")
-    return said
+        amount = Number("plan.money", float(whole["money"]), significant(whole["money"], 3))
+        money = say(", {amount} {currency}", amount=amount, currency=currency)
+    device_hours = float(whole["device_hours"])
+    return say(
+        "{n} runs in {k} configurations: {hours} {unit} ({low} to {high}), {d} device-hours{money}",
+        n=number_of("plan.n_runs", whole["n_runs"]),
+        k=number_of("plan.n_configurations", len(table) - 1),
+        unit=unit.symbol,
+        d=Number("plan.device_hours", device_hours, significant(device_hours, 3)),
+        money=money,
+        **{end: _hours(whole, end, unit) for end in ("hours", "low", "high")},
+    )
 
 
-def _how_reliable(runs, described):
-    said = []
-    if plan.interacts(runs, described):
-        said.append(
-            "the factors interact in these runs, which the prediction leaves out: it may be off by more"
+def _hours(row, name, unit):
+    return Number(f"plan.{name}", float(row[name]), unit.number(3600 * row[name]))
+
+
+def _with_knobs(table, unit):
+    if "hours_at_least" not in table:
+        return []
+    least = _hours(table.iloc[-1], "hours_at_least", unit)
+    return [
+        say(
+            "with the knobs turned at least {least} {unit}, if each saves the most that it can",
+            least=least,
+            unit=unit.symbol,
         )
-    tested = plan.left_out(runs, described)
+    ]
+
+
+def _trust(runs):
+    """What speaks for and against the model: an interaction, and predictions of each from the others."""
+    said = []
+    if analysis.interacts(runs.frame, runs.described):
+        said.append(
+            say("the factors interact in these runs, which the prediction leaves out: it may be off by more")
+        )
+    tested = analysis.left_out(runs.frame, runs.described)
     if len(tested):
         said.append(
-            f"predicted from the others, {tested['inside'].sum()} of {len(tested)} configurations run before "
-            f"lie within their {percent(plan.COVERAGE, 0)} interval"
+            say(
+                "predicted from the others, {n} of {of} configurations run before lie within their {level} "
+                "interval",
+                n=number_of("predicted.n_inside", tested["inside"].sum()),
+                of=number_of("predicted.n", len(tested)),
+                level=Number("predicted.coverage", analysis.COVERAGE, percent(analysis.COVERAGE, 0)),
+            )
         )
     return said
 
 
-def _hours(row, unit):
-    middle, low, high = (unit.number(3600 * row[name]) for name in ("hours", "low", "high"))
-    return f"{middle} {unit.symbol} ({low} to {high})"
+def _configurations(table, unit):
+    cells = table.iloc[:-1]
+    names = _factors(table)
+    for row in cells.head(MAX_LINES).to_dict("records"):
+        label = ", ".join(f"{name.removeprefix('level.')}={row[name]}" for name in names) or "all runs"
+        middle, low, high = (unit.number(3600 * row[end]) for end in ("hours", "low", "high"))
+        yield f"  {label}: {middle} {unit.symbol} ({low} to {high})"
+    if len(cells) > MAX_LINES:
+        yield f"  and {count(len(cells) - MAX_LINES)} more configurations"
 
 
-def as_json(table, proposal):
-    """Return a plan as JSON text."""
-    content = {"format": FORMAT, "coverage": plan.COVERAGE, "proposal": proposal}
+def _factors(table):
+    return [name for name in table if name.startswith("level.")]
+
+
+def _table(frame, currency, unit, n_runs):
+    def hours(value):
+        return unit.number(3600 * value)
+
+    least = Heading(
+        "hours_at_least", "at least", hours, "with the knobs turned, if each saves all that it can"
+    )
+    return Table(
+        "plan",
+        say("What each configuration would take, and the whole."),
+        (
+            *(Heading(name, name.removeprefix("level.")) for name in _factors(frame)),
+            Heading("n_runs", "runs", count),
+            Heading("hours", f"time ({unit.symbol})", hours),
+            Heading("low", "from", hours, f"{percent(analysis.COVERAGE, 0)} prediction interval"),
+            Heading("high", "to", hours),
+            *([least] if "hours_at_least" in frame else []),
+            Heading("device_hours", "device-hours", significant),
+            *([Heading("money", currency, significant)] if "money" in frame else []),
+        ),
+        frame,
+        n_runs,
+        "completed runs that it is predicted from",
+    )
+
+
+def as_json(planned):
+    """Return a `Plan` as JSON text."""
+    table = planned.frame
+    content = {"format": FORMAT, "coverage": analysis.COVERAGE, "proposal": planned.proposal}
     content["configurations"] = table.iloc[:-1].to_dict("records")
-    content["total"] = table.drop(columns=[c for c in table if c.startswith("level.")]).iloc[-1].to_dict()
+    content["total"] = table.drop(columns=_factors(table)).iloc[-1].to_dict()
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1, default=_plain) + "\n"
 
 

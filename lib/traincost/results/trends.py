@@ -1,14 +1,12 @@
 """How training compute grew over the years: doubling times by era and group, and how sensitive they are."""
 
-import datetime
-
 import numpy as np
 
 from traincost.columns import count, significant
-from traincost.errors import ParameterError
 from traincost.estimation import estimates
 from traincost.estimation import trends as estimation
 from traincost.estimation.trends import ALL, LARGE, REGULAR
+from traincost.results import checks
 from traincost.results.figures import Figure, axes_of, powers_of_ten
 from traincost.results.numbers import first_names, key, number_of, plural
 from traincost.results.prose import Name, Number, When, join, say
@@ -16,7 +14,6 @@ from traincost.results.result import Result
 from traincost.results.svg import MUTED, SERIES
 from traincost.results.tables import Heading, Origin, Table, setting, two
 
-MIN_DRAWS = 100
 _GROUPS = {ALL: "all systems", REGULAR: "regular-scale systems", LARGE: "large-scale systems"}
 GROUPS = f"{LARGE}: set apart by its z-score; {REGULAR}: the others of such an era; {ALL}: none is set apart"
 
@@ -56,9 +53,8 @@ def trends(systems, *, subset="", start="", end="", n_draws=estimation.N_DRAWS, 
     --------
     >>> trends(estimate("systems.yaml"), subset="records").plot()  # doctest: +SKIP
     """
-    period = {"start": _date("start", start), "end": _date("end", end)}
-    if n_draws < MIN_DRAWS:
-        raise ParameterError(f"`n_draws` must be at least {MIN_DRAWS}, got {n_draws!r}")
+    checks.check(start=start, end=end, n_draws=n_draws)
+    period = {"start": start or None, "end": end or None}
     dated = estimation.subset(estimates.dated(systems.frame), subset)
     fitted = estimation.fit_trends(dated, **period, n_draws=n_draws)
     changed = estimation.sensitivity(dated, **period, n_draws=n_draws)
@@ -76,15 +72,6 @@ def trends(systems, *, subset="", start="", end="", n_draws=estimation.N_DRAWS, 
         "sensitivity": (changed, _sensitive(changed, fitted), _sensitivity_table(changed)),
     }
     return Result.of_parts("trends", fitted, parts, name, systems.of)
-
-
-def _date(name, value):
-    """Return one end of the period as text, None where it is open."""
-    try:
-        datetime.date.fromisoformat(value or "2000-01-01")
-    except ValueError:
-        raise ParameterError(f"`{name}` must be a date like 2015-09-01, got {value!r}") from None
-    return value or None
 
 
 def _growth(fitted, what, n_draws, unfitted):

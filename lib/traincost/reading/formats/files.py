@@ -29,16 +29,13 @@ class Unreadable(Exception):
 def opened(path, limit_mib=None):
     """Open a regular file for reading bytes, unbuffered.
 
-    Raises
-    ------
-    Unreadable
-        It is a directory, a pipe or the like, larger than `limit_mib` (`MAX_FILE_MIB` if None),
-        cannot be opened, or a reading inside the block failed.
+    Raises `Unreadable` where it is none, is larger than `limit_mib` (`MAX_FILE_MIB` if None), cannot
+    be opened, or a reading inside the block failed.
     """
     descriptor, status = _descriptor(path, limit_mib)
     try:
-        if _WATCH.get() is not None:
-            _used(path, _stamp(status, content(path)))
+        if (watch := _WATCH.get()) is not None:
+            watch[path] = _stamp(status, content(path))
         with os.fdopen(descriptor, "rb", buffering=0, closefd=False) as file:
             yield file
     except OSError as problem:
@@ -56,8 +53,8 @@ def read_bytes(path, limit_mib=None):
         raise Unreadable(f"cannot be read: {_why(problem)}") from None
     finally:
         os.close(descriptor)
-    if _WATCH.get() is not None:
-        _used(path, _stamp(status, _digest(found)))
+    if (watch := _WATCH.get()) is not None:
+        watch[path] = _stamp(status, _digest(found))
     return found
 
 
@@ -73,8 +70,8 @@ def _all_of(descriptor, size):
 def _descriptor(path, limit_mib):
     """Open a regular file; return its descriptor and its `os.stat_result`."""
     fetch = _FETCH.get()
-    if _WATCH.get() is not None:
-        _used(path, state(path))  # what it is if it cannot be read
+    if (watch := _WATCH.get()) is not None:
+        watch[path] = state(path)  # what it is if it cannot be read
     try:
         descriptor = os.open(path, _READ_ONLY)
     except (OSError, ValueError) as problem:
@@ -101,6 +98,22 @@ def _refuse(status, limit_mib):
         raise Unreadable(f"is larger than {limit_mib} MiB")
 
 
+def mapping_in(path, parse, notes, lost="", limit_mib=None):
+    """Return the mapping that `parse` finds in a file; empty, and noted, where it finds none.
+
+    `lost` says in the note what is not known for that.
+    """
+    name = os.path.basename(path)
+    try:
+        found = parse(read_bytes(path, limit_mib))
+    except Unreadable as problem:
+        notes.append(f"{name} {problem}{lost}")
+        return {}
+    if not isinstance(found, dict | None):
+        notes.append(f"{name} is no mapping{lost}")
+    return found if isinstance(found, dict) else {}
+
+
 def read_head(path, size):
     """Return the first `size` bytes of a regular file of any length, fewer where it is shorter."""
     with opened(path, limit_mib=math.inf) as file:
@@ -113,21 +126,17 @@ def names(directory):
         found = sorted(os.listdir(directory))
     except (OSError, ValueError):
         found = []
-    if _WATCH.get() is not None:
-        _used(directory, state(directory))
+    if (watch := _WATCH.get()) is not None:
+        watch[directory] = state(directory)
     return found
 
 
 @contextmanager
 def watched():
-    """Collect the paths that are opened or listed inside the block, each with its state.
+    """Yield a dict of the paths that are opened or listed inside the block, each to its `state`.
 
-    Yields
-    ------
-    dict
-        Path to its `state`; that of a file which was read is followed by a digest of its content
-        (empty where it is very large), and has 0 for the time of its change where this time is
-        too late to tell.
+    That of a file which was read is followed by a digest of its content (empty where it is very
+    large), and has 0 for the time of its change where this time is too late to tell.
     """
     token = _WATCH.set({})
     try:
@@ -147,14 +156,10 @@ def fetched(fetch):
 
 
 def state(path):
-    """Return what tells a file or directory from what it is after a change.
+    """Return a list that tells a file or directory from what it is after a change.
 
-    Returns
-    -------
-    list, or None
-        Of a file, its size, and the times of its modification and of its last change in ns; of a
-        directory, a digest of its names; empty where there is neither; None where it cannot be
-        told.
+    Of a file, its size, and the times of its modification and of its last change in ns; of a
+    directory, a digest of its names; empty where there is neither; None where it cannot be told.
     """
     try:
         status = os.stat(path)
@@ -196,22 +201,12 @@ def _digest(found):
     return hashlib.blake2b(found, digest_size=16).hexdigest()
 
 
-def _used(path, state):
-    _WATCH.get()[path] = state
-
-
 def _why(problem):
     return getattr(problem, "strerror", None) or str(problem)
 
 
 def parse_json(content):
-    """Return the value in `content` (bytes); NaN and Infinity are read as floats.
-
-    Raises
-    ------
-    Unreadable
-        Empty, not UTF-8, with a byte-order mark, nested too deep, or not JSON.
-    """
+    """Return the value in `content` (bytes); NaN and Infinity are read as floats. Raises `Unreadable`."""
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError:

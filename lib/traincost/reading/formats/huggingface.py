@@ -28,8 +28,9 @@ import os
 import re
 
 from traincost.columns import finite
-from traincost.reading.formats.files import Unreadable, names, parse_json, read_bytes, shortened
-from traincost.reading.formats.run import COMPLETED, KILLED, UNFINISHED, UNREADABLE, Run, flat, runtime
+from traincost.reading.formats.files import Unreadable, mapping_in, names, parse_json, read_bytes, shortened
+from traincost.reading.formats.run import Run, flat, one_level, runtime
+from traincost.reading.formats.statuses import COMPLETED, KILLED, UNFINISHED, UNREADABLE
 
 NAME = "huggingface"
 TITLE = "Hugging Face Trainer directories (all_results.json, trainer_state.json)"
@@ -191,7 +192,7 @@ def _add_times(run, train_s, history, results):
 def _sections(alone_s, passes):
     sections = {TRAIN: (max(0.0, alone_s), 1)}
     for prefix, seconds, _ in passes:
-        name = prefix.replace("/", "∕")  # a slash would make a level
+        name = one_level(prefix)
         if name not in sections and len(sections) >= MAX_SECTIONS:
             name = "(other passes)"
         total, count = sections.get(name, (0.0, 0))
@@ -319,13 +320,7 @@ def _settings(folder, state, results, notes):
 
 def _side_file(path, notes):
     """Return the plain values at the top of a JSON file that are settings, by their names."""
-    try:
-        content = parse_json(read_bytes(path, MAX_SIDE_MIB))
-    except Unreadable as problem:
-        notes.append(f"{os.path.basename(path)} {problem}: no settings are taken from it")
-        return {}
-    if not isinstance(content, dict):
-        return {}
+    content = mapping_in(path, parse_json, notes, ": no settings are taken from it", MAX_SIDE_MIB)
     return {
         name: value
         for name, value in content.items()

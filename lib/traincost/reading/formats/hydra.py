@@ -22,8 +22,17 @@ import math
 import os
 import re
 
-from traincost.reading.formats.files import Unreadable, names, opened, parse_json, read_bytes, shortened
-from traincost.reading.formats.run import FAILED, MAX_FIELDS, UNFINISHED, UNREADABLE, Run, flat, runtime
+from traincost.reading.formats.files import (
+    Unreadable,
+    mapping_in,
+    names,
+    opened,
+    parse_json,
+    read_bytes,
+    shortened,
+)
+from traincost.reading.formats.run import MAX_FIELDS, Run, flat, runtime
+from traincost.reading.formats.statuses import FAILED, UNFINISHED, UNREADABLE
 from traincost.reading.formats.yaml_text import parse_yaml
 
 NAME = "hydra"
@@ -80,12 +89,8 @@ def read(path, run_id):
 
 def _hydra(path, notes):
     """Return the mapping ``hydra`` of ``hydra.yaml``; empty, and noted, where there is none."""
-    try:
-        content = parse_yaml(read_bytes(os.path.join(path, HYDRA_NAME)))
-    except Unreadable as problem:
-        notes.append(f"{HYDRA_NAME} {problem}: the name of the job is unknown")
-        return {}
-    hydra = content.get("hydra") if isinstance(content, dict) else None
+    lost = ": the name of the job is unknown"
+    hydra = mapping_in(os.path.join(path, HYDRA_NAME), parse_yaml, notes, lost).get("hydra")
     return hydra if isinstance(hydra, dict) else {}
 
 

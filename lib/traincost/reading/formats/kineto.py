@@ -19,7 +19,8 @@ import numpy as np
 
 from traincost.columns import finite
 from traincost.reading.formats.files import Unreadable, names, shortened
-from traincost.reading.formats.run import COMPLETED, KILLED, UNREADABLE, Run, runtime
+from traincost.reading.formats.run import Run, one_level, runtime
+from traincost.reading.formats.statuses import COMPLETED, KILLED, UNREADABLE
 from traincost.reading.formats.trace_events import MAX_NAMES, looks_like_trace, read_facts, read_trace
 
 NAME = "kineto"
@@ -244,12 +245,7 @@ def sections(trace, notes):
     An annotation lies in the innermost one of its thread that holds it; one that only overlaps
     another lies beside it. What rounding put past its parent's end is cut off, and what two of one
     parent share counts for the first, so that children never take longer than their parent.
-
-    Parameters
-    ----------
-    trace : trace_events.Trace
-    notes : list of str
-        What was left out is added to it.
+    What was left out is added to `notes`.
     """
     starts, ends, order = _ordered(trace)
     found, open_ = {}, []  # open_: [thread, end, path, where its children have come to], outermost first
@@ -262,7 +258,7 @@ def sections(trace, notes):
             start, end = max(start, open_[-1][3]), min(end, open_[-1][1])
             end = max(start, end)
             open_[-1][3] = end
-        path = above + trace.names[trace.labels[i]].replace("/", "∕")
+        path = above + one_level(trace.names[trace.labels[i]])
         if len(open_) >= MAX_DEPTH or (path not in found and len(found) >= MAX_NAMES):
             notes.append(f"sections beyond {MAX_NAMES}, or deeper than {MAX_DEPTH}, are left out")
             continue

@@ -13,9 +13,10 @@ import re
 
 from traincost.columns import finite
 from traincost.reading.formats import lightning_actions
-from traincost.reading.formats.files import Unreadable, names, read_bytes, shortened
-from traincost.reading.formats.run import KILLED, UNREADABLE, Run, flat, runtime
+from traincost.reading.formats.files import Unreadable, mapping_in, names, read_bytes, shortened
+from traincost.reading.formats.run import Run, flat, runtime
 from traincost.reading.formats.simple_profiler import elapsed, read_reports
+from traincost.reading.formats.statuses import KILLED, UNREADABLE
 from traincost.reading.formats.yaml_text import parse_yaml
 
 NAME = "lightning"
@@ -95,7 +96,8 @@ def _is_version(directory):
 def _version(folder, found, run_id, reports, notes):
     run = Run(run_id, named=False, notes=[*notes])
     if HPARAMS_NAME in found:
-        run.config = _hparams(os.path.join(folder, HPARAMS_NAME), run.notes)
+        path = os.path.join(folder, HPARAMS_NAME)
+        run.config = flat(mapping_in(path, parse_yaml, run.notes, ": the settings are unknown"), run.notes)
     if METRICS_NAME in found:
         run.scores = _last_metrics(os.path.join(folder, METRICS_NAME), run.notes)
     if reports:
@@ -116,18 +118,6 @@ def _others_have_reports(folder):
     beside, own = os.path.split(folder)
     others = [name for name in names(beside) if name != own and _is_version(name)][:MAX_SIBLINGS]
     return any(_REPORT.fullmatch(name) for other in others for name in names(os.path.join(beside, other)))
-
-
-def _hparams(path, notes):
-    try:
-        hparams = parse_yaml(read_bytes(path))
-    except Unreadable as problem:
-        notes.append(f"{HPARAMS_NAME} {problem}: the settings are unknown")
-        return {}
-    if not isinstance(hparams, dict | None):
-        notes.append(f"{HPARAMS_NAME} is no mapping: the settings are unknown")
-        return {}
-    return flat(hparams or {}, notes)
 
 
 def _add_events(run, folder, found):

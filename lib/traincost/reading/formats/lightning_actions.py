@@ -1,7 +1,7 @@
 """Lightning's timed actions as a tree: which of them runs inside which.
 
 A SimpleProfiler report is flat, though its actions contain each other: their sum is several times the
-runtime. The outlines below say where Lightning calls each, from its source in versions 1.0 to
+runtime. ``lightning_calls.txt`` says where Lightning calls each, from its source in versions 1.0 to
 2.6; an action goes below the nearest one around it that was recorded, and one that is not known
 stands beside them.
 
@@ -21,91 +21,13 @@ Two things the report does not tell apart are settled so that parts never exceed
 
 import re
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from traincost.reading.formats.run import one_level
 
 EVALUATIONS = ("validate", "test", "predict")
 SANITY_CHECK = "sanity_check"
-_FIT = """
-run_training_epoch
-  get_train_batch
-    fetch_next_train_batch
-  train_dataloader_next
-  on_before_batch_transfer
-  batch_to_device
-    transfer_batch_to_device
-    on_after_batch_transfer
-  training_batch_to_device
-  on_batch_start
-  on_train_batch_start
-  run_training_batch
-    tbptt_split_batch
-    optimizer_step
-      training_step_and_backward
-        model_forward
-          training_step
-          training_step_end
-        on_before_zero_grad
-        zero_grad
-        optimizer_zero_grad
-        model_backward
-        backward
-          on_before_backward
-          on_after_backward
-      on_before_optimizer_step
-      configure_gradient_clipping
-  on_train_batch_end
-  on_batch_end
-  lr_scheduler_step
-  on_train_epoch_end
-  on_epoch_end
-  on_validation_model_zero_grad
-"""
-_VALIDATION = """
-run_training_epoch
-  val_next
-  get_validate_batch
-    fetch_next_validate_batch
-  evaluation_batch_to_device
-  on_validation_model_eval
-  on_validation_model_train
-  on_validation_start
-  on_validation_epoch_start
-  on_validation_batch_start
-  evaluation_step_and_end
-    validation_step
-    validation_step_end
-  on_validation_batch_end
-  validation_epoch_end
-  on_validation_epoch_end
-  on_validation_end
-"""
-_EVALUATION = """
-run_evaluation
-  val_next
-  test_next
-  predict_next
-  get_evaluation_batch
-    fetch_next_evaluation_batch
-  on_before_batch_transfer
-  batch_to_device
-    transfer_batch_to_device
-    on_after_batch_transfer
-  evaluation_batch_to_device
-  predict_batch_to_device
-  on_evaluation_model_eval
-  on_evaluation_model_train
-  on_evaluation_start
-  on_evaluation_epoch_start
-  on_evaluation_batch_start
-  evaluation_step_and_end
-    evaluation_step
-    evaluation_step_end
-  on_evaluation_batch_end
-  evaluation_epoch_end
-  on_evaluation_epoch_end
-  on_evaluation_end
-"""
 # Before hooks bore their owner in brackets (1.6) these were called inside the epoch, and now are not.
 _PLAIN_ONLY = {"on_train_epoch_end", "on_epoch_end"}
 # The step in one closure; which optimizer's it was is in a number behind the name.
@@ -121,21 +43,20 @@ _OWNED = re.compile(r"\[(\w+)\](.*)\.(\w+)", re.DOTALL)
 _NUMBERED = re.compile(r"_[0-9]+$")
 
 
-def _outline(text):
-    """Return {action: the action around it} of an indented list."""
-    around, path = {}, []
-    for line in text.strip().splitlines():
+@cache
+def _outlines():
+    """Return the name of each outline to {action: the action around it}."""
+    outlines, path = {}, []
+    for line in Path(__file__).with_name("lightning_calls.txt").read_text(encoding="utf-8").splitlines():
         name = line.strip()
-        del path[(len(line) - len(name)) // 2 :]
-        around[name] = path[-1] if path else None
-        path.append(name)
-    return around
-
-
-_AROUND_VALIDATION = _outline(_VALIDATION)
-_AROUND_FIT = {**_outline(_FIT), **_AROUND_VALIDATION}
-_AROUND_EVALUATION = _outline(_EVALUATION)
-_SHARED = {*_AROUND_VALIDATION} - {"run_training_epoch"}  # by the epochs and the sanity check
+        if name.startswith("["):
+            around = outlines[name.strip("[]")] = {}
+        elif name and not name.startswith("#"):
+            del path[(len(line) - len(name)) // 2 :]
+            around[name] = path[-1] if path else None
+            path.append(name)
+    outlines["fit"] |= outlines["validation"]
+    return outlines
 
 
 @dataclass
@@ -150,21 +71,13 @@ class Action:
 
 
 def sections(report):
-    """Return the actions of one stage's report as sections.
+    """Return section path to (seconds, calls) of what one stage added (`simple_profiler.elapsed`).
 
-    Parameters
-    ----------
-    report : simple_profiler.Report
-        What the stage added (`simple_profiler.elapsed`).
-
-    Returns
-    -------
-    dict
-        Section path to (seconds, calls); paths of an evaluation begin with its stage.
+    The paths of an evaluation begin with its stage.
     """
     evaluation = report.stage in EVALUATIONS
     actions = _actions(report.rows, report.stage if evaluation else "")
-    around = _AROUND_EVALUATION if evaluation else _AROUND_FIT
+    around = _outlines()["evaluation" if evaluation else "fit"]
     if not evaluation and _by_hand(actions):
         around = {**around, **_BY_HAND}
     recorded = _recorded(actions)
@@ -303,7 +216,8 @@ def _part_sanity_check(actions, recorded):
     if epoch is None or not checks or SANITY_CHECK in actions:
         return
     inside = _inside(epoch, actions)
-    shared = [name for name in inside if actions[name].kind in _SHARED]
+    by_both = _outlines()["validation"].keys() - {"run_training_epoch"}  # by the epochs and the check
+    shared = [name for name in inside if actions[name].kind in by_both]
     shared_s = sum(actions[name].seconds for name in shared)
     others_s = sum(actions[name].seconds for name in inside) - shared_s
     room_s = max(actions[epoch].seconds - others_s, 0.0)

@@ -19,19 +19,8 @@ import re
 
 from traincost.reading.formats.files import Unreadable, read_head
 from traincost.reading.formats.mlflow_stores import SQLITE_MAGIC, sqlite_store, stored_files
-from traincost.reading.formats.run import (
-    COMPLETED,
-    FAILED,
-    KILLED,
-    RUNNING,
-    UNREADABLE,
-    Run,
-    flat,
-    iso,
-    numbers,
-    runtime,
-    without_identity,
-)
+from traincost.reading.formats.run import Run, flat, iso, numbers, one_level, runtime, without_identity
+from traincost.reading.formats.statuses import COMPLETED, FAILED, KILLED, RUNNING, UNREADABLE
 
 NAME = "mlflow"
 TITLE = "MLflow stores (mlflow.db, mlruns/)"
@@ -151,18 +140,13 @@ def _run(record, children, seen):
         if child.run_id in seen:
             continue
         seen.add(child.run_id)
-        path = above + _section_name(child.name) if depth <= MAX_NESTING else above.rstrip("/")
+        name = "" if _MADE_UP.fullmatch(child.name) else child.name
+        path = above + one_level(name or "child run") if depth <= MAX_NESTING else above.rstrip("/")
         if depth <= MAX_NESTING:
             _add_section(run, path, child)
         pending += [(below, f"{path}/", depth + 1) for below in children.get(child.run_id, [])]
         run.parts += _places(child)
     return run
-
-
-def _section_name(name):
-    """Return a child's name as one level of a path."""
-    name = "" if _MADE_UP.fullmatch(name) else name.replace("/", "∕").strip()
-    return name or "child run"
 
 
 def _add_section(run, path, child):
@@ -190,7 +174,8 @@ def _described(record):
         run.reason = "was deleted in MLflow"
     run.reason = run.reason or missing
     run.started_at = iso(record.start_ms / 1000) if record.start_ms else ""
-    run.scores = numbers(_scores(record.metrics), "metric", run.notes)
+    metrics = {name: value for name, value in record.metrics.items() if not name.startswith("system/")}
+    run.scores = numbers(metrics, "metric", run.notes)
     run.cost = numbers(_costs(record.peaks), "cost", run.notes)
     run.parts = _places(record)
     return run
@@ -200,10 +185,6 @@ def _duration(record):
     if record.start_ms is None or record.end_ms is None:
         return None, f"has no {'start' if record.start_ms is None else 'end'} time"
     return runtime((record.end_ms - record.start_ms) / 1000, "end less start")
-
-
-def _scores(metrics):
-    return {name: value for name, value in metrics.items() if not name.startswith("system/")}
 
 
 def _costs(peaks):

@@ -33,42 +33,23 @@ _PARENT, _RUN_NAME = "mlflow.parentRunId", "mlflow.runName"
 
 @dataclass(slots=True)
 class Record:
-    """One run as a store holds it.
-
-    Attributes
-    ----------
-    run_id, name, experiment, experiment_id, parent : str
-    status : str
-        In MLflow's words: FINISHED, RUNNING, …
-    start_ms, end_ms, last_ms : int, or None
-        Milliseconds since 1970; `last_ms` that of the last metric.
-    deleted : bool
-    params : dict
-        Name to text.
-    metrics, peaks : dict
-        Name to the last value, and to the largest one of the monitor's metrics (``system/…``).
-    folder : str
-        The run's directory below that of the store, in a store of files.
-    problem : str
-        Why the record cannot be read.
-    notes : list of str
-    """
+    """One run as a store holds it."""
 
     run_id: str
     name: str = ""
     experiment: str = ""
     experiment_id: str = ""
     parent: str = ""
-    status: str = ""
-    start_ms: int | None = None
+    status: str = ""  # in MLflow's words
+    start_ms: int | None = None  # since 1970
     end_ms: int | None = None
-    last_ms: int | None = None
+    last_ms: int | None = None  # of the last metric
     deleted: bool = False
-    params: dict = field(default_factory=dict)
-    metrics: dict = field(default_factory=dict)
-    peaks: dict = field(default_factory=dict)
-    folder: str = ""
-    problem: str = ""
+    params: dict = field(default_factory=dict)  # name to text
+    metrics: dict = field(default_factory=dict)  # name to the last value
+    peaks: dict = field(default_factory=dict)  # of the monitor's metrics (system/…), the largest value
+    folder: str = ""  # below that of the store, in a store of files
+    problem: str = ""  # why it cannot be read
     notes: list = field(default_factory=list)
 
 
@@ -76,13 +57,7 @@ class Record:
 
 
 def sqlite_store(path):
-    """Return the records in a SQLite database; none where it is not MLflow's.
-
-    Raises
-    ------
-    Unreadable
-        The database is damaged, or reading it exceeds a limit.
-    """
+    """Return the records in a SQLite database; none where it is not MLflow's. Raises `Unreadable`."""
     try:
         with _at_rest(path) as (location, query), closing(_connected(location, query)) as connection:
             rows = _Rows(connection, os.path.getsize(location))
@@ -137,10 +112,8 @@ class _Rows:
         self._connection, self._left, self._steps = connection, 2 * size, 0
         connection.set_progress_handler(self._step, _STEPS_PER_CALL)
         self.tables = {"sqlite_master"}
-        self.tables |= {
-            name
-            for (name,) in self.of("sqlite_master", "SELECT name FROM sqlite_master WHERE type = 'table'")
-        }
+        found = self.of("sqlite_master", "SELECT name FROM sqlite_master WHERE type = 'table'")
+        self.tables |= {name for (name,) in found}
 
     def of(self, table, query):
         """Yield the rows of a query on one table, which may be missing."""
@@ -159,12 +132,8 @@ class _Rows:
 
 
 def _records(rows):
-    experiments = {
-        str(key): (str(name), stage)
-        for key, name, stage in rows.of(
-            "experiments", "SELECT experiment_id, name, lifecycle_stage FROM experiments"
-        )
-    }
+    found = rows.of("experiments", "SELECT experiment_id, name, lifecycle_stage FROM experiments")
+    experiments = {str(key): (str(name), stage) for key, name, stage in found}
     records = {}
     query = "SELECT run_uuid, name, status, start_time, end_time, lifecycle_stage, experiment_id FROM runs"
     for run_id, name, status, start, end, stage, experiment_id in rows.of("runs", query):
@@ -291,10 +260,8 @@ def _file_record(folder, experiment):
 
 def _texts(folder, notes, wanted=None):
     """Return the text of each file below a folder; a slash in a name made folders of it."""
-    found = {}
-    for name, content in _contents(folder, notes, wanted):
-        found[name] = content.decode("utf-8", "replace").removesuffix("\n")
-    return found
+    found = _contents(folder, notes, wanted)
+    return {name: content.decode("utf-8", "replace").removesuffix("\n") for name, content in found}
 
 
 def _contents(folder, notes, wanted=None):

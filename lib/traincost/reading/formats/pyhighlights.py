@@ -11,9 +11,10 @@ import re
 from dataclasses import replace
 
 from traincost.reading.formats import lightning_actions
-from traincost.reading.formats.files import Unreadable, names, parse_json, read_bytes, shortened
-from traincost.reading.formats.run import UNFINISHED, UNREADABLE, Run, flat, numbers, runtime
+from traincost.reading.formats.files import Unreadable, mapping_in, names, parse_json, read_bytes, shortened
+from traincost.reading.formats.run import Run, flat, numbers, runtime
 from traincost.reading.formats.simple_profiler import elapsed, read_reports
+from traincost.reading.formats.statuses import UNFINISHED, UNREADABLE
 
 NAME = "pyhighlights"
 TITLE = "pyhighlights results (results.json)"
@@ -41,7 +42,9 @@ def read(path, run_id):
     if reason:
         return [Run(run_id, UNREADABLE, reason=reason)]
     notes = []
-    manifest = _manifest(os.path.join(folder, MANIFEST_NAME), notes)
+    manifest = mapping_in(
+        os.path.join(folder, MANIFEST_NAME), parse_json, notes, ": the settings are unknown"
+    )
     shared = {
         "config": _config(results, manifest, notes),
         "started_at": _started(manifest, os.path.basename(folder)),
@@ -73,18 +76,6 @@ def _completed_seeds(results):
     if isinstance(results.get("completed"), list):
         return results["completed"]
     return (_seeds(results, "seeds") or list(range(len(results["runs"]))))[: len(results["runs"])]
-
-
-def _manifest(path, notes):
-    try:
-        manifest = parse_json(read_bytes(path))
-    except Unreadable as problem:
-        notes.append(f"{MANIFEST_NAME} {problem}: the settings are unknown")
-        return {}
-    if not isinstance(manifest, dict):
-        notes.append(f"{MANIFEST_NAME} is no object: the settings are unknown")
-        return {}
-    return manifest
 
 
 def _config(results, manifest, notes):
@@ -129,7 +120,8 @@ def _completed(results, run_id, shared, notes):
             run.reason = f"its values must be an object, got {type(measured).__name__}"
             runs.append(run)
             continue
-        run.cost, run.scores = _split(numbers(measured, "value", run.notes))
+        for name, value in numbers(measured, "value", run.notes).items():
+            (run.cost if name.startswith("cost_") else run.scores)[name] = value
         run.runtime_s, run.reason = runtime(measured.get("cost_runtime_s"), "cost_runtime_s")
         runs.append(run)
     for run in runs:
@@ -154,11 +146,6 @@ def _run(name, seed, shared, notes):
     run.config = {**shared["config"], **flat({"seed": seed}, run.notes)}
     run.notes += notes
     return run
-
-
-def _split(values):
-    cost = {name: value for name, value in values.items() if name.startswith("cost_")}
-    return cost, {name: value for name, value in values.items() if name not in cost}
 
 
 # -- sections --------------------------------------------------------------------------------

@@ -8,14 +8,8 @@ from datetime import UTC, datetime
 
 from traincost.columns import column, finite
 from traincost.reading.formats.files import shortened
+from traincost.reading.formats.statuses import COMPLETED
 
-COMPLETED = "completed"
-RUNNING = "running"
-FAILED = "failed"
-STATUSES = (COMPLETED, RUNNING, FAILED)
-KILLED = "killed"
-UNREADABLE = "unreadable"
-UNFINISHED = "unfinished"  # asked for, and not there
 MAX_DEPTH = 32  # of settings; a deeper part is one level, written as JSON
 MAX_FIELDS = 2_000  # settings of one run
 # The repr of an object: its address differs in every run, and would make each a level of its own.
@@ -39,7 +33,7 @@ class Run:
     ----------
     run_id : str
     status : str
-        One of `STATUSES`, `KILLED`, `UNREADABLE` or `UNFINISHED`.
+        One of those in `statuses`.
     started_at : str
         ISO 8601, or empty.
     runtime_s : float, or None

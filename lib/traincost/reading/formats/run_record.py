@@ -7,16 +7,8 @@ from math import inf
 from traincost.columns import finite
 from traincost.measure.recorder import FORMAT, RECORD_NAME
 from traincost.reading.formats.files import Unreadable, parse_json, read_bytes, shortened
-from traincost.reading.formats.run import (
-    COMPLETED,
-    STATUSES,
-    UNREADABLE,
-    Run,
-    described,
-    flat,
-    numbers,
-    runtime,
-)
+from traincost.reading.formats.run import Run, described, flat, numbers, runtime
+from traincost.reading.formats.statuses import COMPLETED, STATUSES, UNREADABLE
 
 NAME = "traincost"
 TITLE = "run records (run.json)"

@@ -33,24 +33,12 @@ _OTHERS = {"Self CPU": "PyTorchProfiler", "function calls": "AdvancedProfiler"}
 
 @dataclass(frozen=True)
 class Report:
-    """One table.
+    """One table of one file."""
 
-    Attributes
-    ----------
-    stage : str
-        ``fit``, ``validate``, ``test``, ``predict``, ``tune``, or empty where no line says.
-    source : str
-        Name of the file, or empty.
-    total_s : float, or None
-        Seconds of the row ``Total``.
-    rows : dict
-        Action to (seconds, calls); calls None where they are not given.
-    """
-
-    stage: str = ""
-    source: str = ""
-    total_s: float | None = None
-    rows: dict = field(default_factory=dict)
+    stage: str = ""  # fit, validate, test, predict, tune, or empty where no line says
+    source: str = ""  # name of the file
+    total_s: float | None = None  # of the row Total
+    rows: dict = field(default_factory=dict)  # action to (seconds, calls); calls None where not given
 
 
 def read_reports(folder, names):
@@ -143,18 +131,10 @@ def other_profiler(text):
 
 
 def elapsed(reports):
-    """Return what each report adds to the one before it of the same profiler.
+    """Return what each report adds to the one before it of the same profiler: a list per profiler.
 
-    Parameters
-    ----------
-    reports : list of Report
-        In any order; one that equals another is a copy.
-
-    Returns
-    -------
-    list of list of Report
-        A list per profiler, in the order of its reports: their rows and `total_s` hold the time since the
-        report before, and rows that were not called since are gone.
+    Reports may come in any order, and copies among them. Rows and `total_s` hold the time since the
+    report before; rows that were not called since are left out.
     """
     chains = []
     for report in sorted(_distinct(reports), key=_extent):

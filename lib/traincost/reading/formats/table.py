@@ -10,17 +10,8 @@ from dataclasses import dataclass, field
 from traincost.columns import SCORE_PREFIX
 from traincost.errors import ParameterError
 from traincost.reading.formats.files import Unreadable, shortened
-from traincost.reading.formats.run import (
-    COMPLETED,
-    FAILED,
-    KILLED,
-    RUNNING,
-    UNREADABLE,
-    Run,
-    described,
-    numbers,
-    runtime,
-)
+from traincost.reading.formats.run import Run, described, numbers, runtime
+from traincost.reading.formats.statuses import COMPLETED, FAILED, KILLED, RUNNING, UNREADABLE
 from traincost.reading.formats.table_files import read_rows
 
 NAME = "table"
@@ -105,17 +96,7 @@ def _check_among(what, value, allowed):
 
 
 def read_runs(path, table):
-    """Return the runs of the table at `path`.
-
-    Parameters
-    ----------
-    path : str
-    table : Table
-
-    Returns
-    -------
-    list of (str, Run)
-        The run's path, or ``row N`` where it has none, and the run.
+    """Return (path, run) of each row of the table at `path`; the path is ``row N`` where it has none.
 
     Raises
     ------
@@ -128,7 +109,8 @@ def read_runs(path, table):
     roles = _roles(columns, table)
     found, seen = [], {}
     for i, (row, reason) in enumerate(rows, start=1):
-        place = _place(row, roles["path"], i)
+        # Without what leads to a machine's own directories.
+        place = str(row.get(roles["path"], "")).replace("\\", "/").lstrip("/") or f"row {i}"
         run = _run(row, str(row.get(roles["run"], place)), roles, table)
         run.named = bool(roles["run"])
         run.reason = reason or run.reason
@@ -188,12 +170,6 @@ def _listed(columns):
 
 
 # -- rows ------------------------------------------------------------------------------------
-
-
-def _place(row, column, i):
-    """Return the path of a run, without what leads to a machine's own directories."""
-    path = str(row.get(column, "")).replace("\\", "/")
-    return path.lstrip("/") or f"row {i}"
 
 
 def _run(row, run_id, roles, table):

@@ -9,6 +9,8 @@ import io
 import json
 import os
 
+import pyarrow as pa
+
 from traincost.reading.formats.files import Unreadable, parse_json, read_bytes, read_head, shortened
 from traincost.reading.formats.run import flat
 
@@ -20,19 +22,9 @@ _BATCH = 10_000
 
 
 def read_rows(path):
-    """Return the columns and rows of a table.
+    """Return the columns of a table, and its rows as (column to value, why the row cannot be used).
 
-    Returns
-    -------
-    columns : list of str
-    rows : list of (dict, str)
-        Column to int, float or text, missing cells left out; and why the row cannot be used, or
-        empty.
-
-    Raises
-    ------
-    Unreadable
-        It is no such table, or too large.
+    A value is an int, float or text; missing cells are left out. Raises `Unreadable`.
     """
     ending = os.path.splitext(path)[1].lower()
     if ending not in ENDINGS:
@@ -95,11 +87,8 @@ def _json_row(line):
 
 
 def _parquet(path):
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise Unreadable("needs pyarrow to be read: pip install 'traincost[formats]'") from None
+    import pyarrow.parquet as pq
+
     read_head(path, 4)  # it is a regular file, and is noted as used
     try:
         with pq.ParquetFile(path) as file:

@@ -26,17 +26,8 @@ from dataclasses import dataclass, field
 
 from traincost.reading.formats import files, wire
 from traincost.reading.formats.files import Unreadable, opened
-from traincost.reading.formats.run import (
-    COMPLETED,
-    FAILED,
-    KILLED,
-    UNREADABLE,
-    Run,
-    flat,
-    iso,
-    runtime,
-    without_identity,
-)
+from traincost.reading.formats.run import Run, flat, iso, runtime, without_identity
+from traincost.reading.formats.statuses import COMPLETED, FAILED, KILLED, UNREADABLE
 
 NAME = "tensorboard"
 TITLE = "TensorBoard event files (events.out.tfevents.*)"
@@ -82,23 +73,6 @@ def read(path, run_id):
     if run.runtime_s:
         run.notes.append(_NOTE)
     return [run]
-
-
-def active_time(directory):
-    """Return the seconds that the event files of a run's directory cover, or None and why not.
-
-    Parameters
-    ----------
-    directory : str
-
-    Returns
-    -------
-    seconds : float or None
-        Approximate: from the first event to the last, without the pauses between files.
-    reason : str
-        Empty where there is a number.
-    """
-    return _active(_gathered(directory))
 
 
 # -- a run's events ------------------------------------------------------------------------

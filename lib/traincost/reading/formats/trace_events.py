@@ -12,6 +12,7 @@ import zlib
 from array import array
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 
 from traincost.columns import finite
 from traincost.reading.formats.files import Unreadable, opened, shortened
@@ -50,53 +51,29 @@ _FACTS = {
 
 @dataclass
 class Trace:
-    """What is kept of one file.
+    """What is kept of one file; the arrays have one item per annotation."""
 
-    Attributes
-    ----------
-    facts : dict
-        Name to the values found outside the events; the names are those of `_FACTS`.
-    n_events, n_unusable : int
-        Events with a time, and those without a usable one.
-    first_us, last_us : float
-        When the first event began and the last one ended.
-    starts_us, durations_us, labels, threads : array
-        One item per annotation: its start, duration, and indices of its name and thread.
-    names : list of str
-        Names that the labels stand for, without the number of a step.
-    notes : list of str
-    cut_short : str
-        Why the file was not read to its end; empty where it was.
-    """
-
-    facts: dict = field(default_factory=dict)
-    n_events: int = 0
-    n_unusable: int = 0
-    first_us: float = float("inf")
-    last_us: float = float("-inf")
+    facts: dict = field(default_factory=dict)  # name (`_FACTS`) to the values found outside the events
+    n_events: int = 0  # with a time
+    n_unusable: int = 0  # without a usable one
+    first_us: float = float("inf")  # when the first event began
+    last_us: float = float("-inf")  # when the last one ended
     starts_us: array = field(default_factory=lambda: array("d"))
     durations_us: array = field(default_factory=lambda: array("d"))
-    labels: array = field(default_factory=lambda: array("l"))
+    labels: array = field(default_factory=lambda: array("l"))  # indices into `names`
     threads: array = field(default_factory=lambda: array("l"))
-    names: list = field(default_factory=list)
+    names: list = field(default_factory=list)  # without the number of a step
     notes: list = field(default_factory=list)
-    cut_short: str = ""
+    cut_short: str = ""  # why the file was not read to its end
 
     @property
     def span_s(self):
-        """Return the seconds from the first event's begin to the last one's end, or None."""
+        """Seconds from the first event's begin to the last one's end, or None."""
         return (self.last_us - self.first_us) / 1e6 if self.n_events else None
 
 
 def read_trace(path):
-    """Return the `Trace` in a file, or None where it holds no trace events.
-
-    Raises
-    ------
-    Unreadable
-        The file cannot be opened or unpacked, a limit was hit before the first event, or ijson
-        is not installed.
-    """
+    """Return the `Trace` in a file, or None where it holds no trace events. Raises `Unreadable`."""
     with _chunks(path) as chunks:
         head = _head(chunks)
         if not _looks_like_events(head):
@@ -185,12 +162,15 @@ def _looks_like_events(head):
 
 def _scan(scanner, head, chunks):
     """Feed the bytes to a parser and its tokens to the scanner, a little at a time."""
-    ijson = _ijson()
+    try:
+        import ijson
+    except ImportError:
+        raise Unreadable("needs ijson to be read: pip install 'traincost[formats]'") from None
     tokens = ijson.sendable_list()
     parser = ijson.basic_parse_coro(tokens, use_float=True)
     silent = 0
     try:
-        for chunk in _joined(head, chunks):
+        for chunk in chain((head[i : i + _CHUNK] for i in range(0, len(head), _CHUNK)), chunks):
             parser.send(chunk)
             silent = 0 if tokens else silent + len(chunk)
             if silent > MAX_TOKEN_MIB * 2**20:
@@ -212,24 +192,10 @@ def _scan(scanner, head, chunks):
         scanner.ended_early()
 
 
-def _joined(head, chunks):
-    for i in range(0, len(head), _CHUNK):
-        yield head[i : i + _CHUNK]
-    yield from chunks
-
-
 def _first_line(problem):
     text = problem.args[0] if problem.args else ""
     text = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
     return text.strip().split("\n")[0]
-
-
-def _ijson():
-    try:
-        import ijson
-    except ImportError:
-        raise Unreadable("needs ijson to be read: pip install 'traincost[formats]'") from None
-    return ijson
 
 
 class _Scanner:

@@ -20,18 +20,9 @@ from datetime import datetime
 
 from traincost.columns import finite
 from traincost.reading.formats import files, wire
-from traincost.reading.formats.files import Unreadable, opened, parse_json, read_bytes, shortened
-from traincost.reading.formats.run import (
-    COMPLETED,
-    FAILED,
-    KILLED,
-    MAX_DEPTH,
-    Run,
-    flat,
-    iso,
-    runtime,
-    without_identity,
-)
+from traincost.reading.formats.files import Unreadable, mapping_in, opened, parse_json, read_bytes, shortened
+from traincost.reading.formats.run import MAX_DEPTH, Run, flat, iso, runtime, without_identity
+from traincost.reading.formats.statuses import COMPLETED, FAILED, KILLED
 from traincost.reading.formats.yaml_text import parse_yaml
 
 NAME = "wandb"
@@ -94,8 +85,8 @@ def _run(place, run_id):
     own_id = _own_id(place, log)
     run = Run(own_id or run_id, named=bool(own_id))
     config, bookkeeping = _config(place, log, run.notes)
-    summary = _summary(place, log, run.notes)
-    metadata = _json(place, METADATA_NAME)
+    summary = _json(place, SUMMARY_NAME, run.notes) or (log.summary if log else {})
+    metadata = _json(place, METADATA_NAME, [])
     started_s = log.started_s if log and log.started_s else bookkeeping.get("start_time")
     started_s = float(started_s) if finite(started_s) else None
     run.config = without_identity(flat(config, run.notes), own_id, started_s, run.notes)
@@ -150,22 +141,11 @@ def _config(place, log, notes):
     return settings, bookkeeping if isinstance(bookkeeping, dict) else {}
 
 
-def _summary(place, log, notes):
-    summary = _json(place, SUMMARY_NAME, notes)
-    return summary or (log.summary if log else {})
-
-
-def _json(place, name, notes=None):
+def _json(place, name, notes):
     """Return the object in a JSON file among the run's files; empty where there is none."""
     if not place.files or name not in files.names(place.files):
         return {}
-    try:
-        content = parse_json(read_bytes(os.path.join(place.files, name)))
-    except Unreadable as problem:
-        if notes is not None:
-            notes.append(f"{name} {problem}")
-        return {}
-    return content if isinstance(content, dict) else {}
+    return mapping_in(os.path.join(place.files, name), parse_json, notes)
 
 
 def _runtime(summary, log, notes):

@@ -11,18 +11,14 @@ from traincost.reading.formats.files import Unreadable
 MAX_FIELDS = 100_000  # of one message
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _WIDTHS = {_FIXED64: 8, _FIXED32: 4}
+_NO_MESSAGE = "holds a message that is no protocol buffer"
 
 
 def message(data):
     """Return the fields of a message: number to the list of its values, in their order.
 
     A varint is an int without sign; anything else is bytes (`double`, `single`, `text`, or again
-    `message`).
-
-    Raises
-    ------
-    Unreadable
-        The bytes are no message, or it has more than `MAX_FIELDS` fields.
+    `message`). Raises `Unreadable`.
     """
     fields, at, n_fields = {}, 0, 0
     while at < len(data):
@@ -31,21 +27,17 @@ def message(data):
         if kind == _VARINT:
             value, at = _varint(data, at)
         else:
-            width, at = (_WIDTHS[kind], at) if kind in _WIDTHS else _length(kind, data, at)
+            if kind not in _WIDTHS and kind != _BYTES:
+                raise Unreadable(_NO_MESSAGE)
+            width, at = (_WIDTHS[kind], at) if kind in _WIDTHS else _varint(data, at)
             value, at = data[at : at + width], at + width
         n_fields += 1
         if at > len(data) or number == 0:
-            raise Unreadable("holds a message that is no protocol buffer")
+            raise Unreadable(_NO_MESSAGE)
         if n_fields > MAX_FIELDS:
             raise Unreadable(f"holds a message of more than {MAX_FIELDS} fields")
         fields.setdefault(number, []).append(value)
     return fields
-
-
-def _length(kind, data, at):
-    if kind != _BYTES:
-        raise Unreadable("holds a message that is no protocol buffer")
-    return _varint(data, at)
 
 
 def _varint(data, at):
@@ -56,7 +48,7 @@ def _varint(data, at):
         at, shift = at + 1, shift + 7
         if byte < 128:
             return value, at
-    raise Unreadable("holds a message that is no protocol buffer")
+    raise Unreadable(_NO_MESSAGE)
 
 
 def last(fields, number, kind, default=None):

@@ -26,10 +26,7 @@ _PLAIN = {_STANDARD + name for name in ("str", "null", "bool", "int", "float", "
 def parse_yaml(content):
     """Return the value of the first document in `content` (bytes); keys are text as it was written.
 
-    Raises
-    ------
-    Unreadable
-        Not UTF-8, not YAML, nested too deep, or of too many values.
+    Raises `Unreadable`.
     """
     if len(content) > MAX_YAML_MIB * 2**20:
         raise Unreadable(f"is larger than the {MAX_YAML_MIB} MiB of YAML that are read")
