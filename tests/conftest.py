@@ -126,7 +126,7 @@ def sweep():
     config = grid(task=["a", HOSTILE, "c"], lr=[1, 2], seed=[0, 1])
     config = config[~((config["task"] == "c") & (config["lr"] == 2))].reset_index(drop=True)
     runtime_s = np.exp(np.random.default_rng(0).normal(4, 1, len(config)))
-    timed = (("e", 0.6, 6), ("e/x", 0.4, 6), (f"e/{HOSTILE}", 0.1, 12), ("t", 0.2, 1))
+    timed = (("e", 0.45, 6), ("e/x", 0.3, 6), (f"e/{HOSTILE}", 0.1, 12), ("t", 0.2, 1))
     rows = [(i, path, share * s, n) for i, s in enumerate(runtime_s) for path, share, n in timed]
     runs = runs_of(config, runtime_s, rows, rows="task", columns="lr")
     runs.frame["cost_memory_mib"] = 400.0 + runtime_s

@@ -8,7 +8,6 @@ import re
 import pandas as pd
 import pytest
 
-from traincost.results import markup
 from traincost.results.prose import say
 from traincost.results.tables import Heading, Table, two
 
@@ -21,7 +20,7 @@ def table(values):
 
 
 def test_latex_escapes_everything():
-    text = markup.latex(table([HOSTILE, "a\nb"]))
+    text = table([HOSTILE, "a\nb"]).to_latex()
     assert text.splitlines()[0] == r"na\_me & $\eta$$^2$ \\"
     assert text.splitlines()[2] == r"a b & 1.00 \\"
     body = text.splitlines()[1]
@@ -31,7 +30,7 @@ def test_latex_escapes_everything():
 
 
 def test_markdown_takes_text_literally():
-    header, rule, body = markup.markdown(table(["<img onerror=x> | a `b` [c](d) _e_"])).splitlines()
+    header, rule, body = table(["<img onerror=x> | a `b` [c](d) _e_"]).to_markdown().splitlines()
     assert header == r"| na\_me | η² |"
     assert rule == "| --- | ---: |"
     assert body == r"| &lt;img onerror=x&gt; \| a \`b\` \[c\]\(d\) \_e\_ | 1.00 |"
@@ -39,11 +38,11 @@ def test_markdown_takes_text_literally():
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
 def test_csv_is_no_formula(text):
-    rows = list(csv.reader(io.StringIO(markup.comma_separated(table([text])), newline="")))
+    rows = list(csv.reader(io.StringIO(table([text]).to_csv(), newline="")))
     assert rows[1] == [f"'{text}", "1.005"]
 
 
 def test_csv_has_values_whole_and_missing_ones_empty():
     frame = pd.DataFrame({"a": ["x", None], "b": [1 / 3, math.nan], "n": [3, -4], "t": [("p", "q"), ()]})
     made = Table("t", say("T."), (Heading("a", "a"),), frame, 1)
-    assert markup.comma_separated(made).splitlines() == ["a,b,n,t", 'x,0.3333333333333333,3,"p, q"', ",,-4,"]
+    assert made.to_csv().splitlines() == ["a,b,n,t", 'x,0.3333333333333333,3,"p, q"', ",,-4,"]

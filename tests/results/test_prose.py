@@ -5,9 +5,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from traincost.analysis.knobs import bounds
-from traincost.columns import HOURS
-from traincost.results.findings import change
+import traincost as tc
+from traincost.results.runs import Runs
 
 TRACED = {
     "data",
@@ -59,14 +58,14 @@ def test_a_typed_digit_is_found(typed):
     assert not Digits("<p><a href=x><data>3 h</data></a> <code>v1</code></p><table><td>1</td></table>").found
 
 
-def test_prose_says_no_digit_that_the_resampling_range_does_not_carry(golden):
-    found = bounds(golden, [{"name": "e", "sections": ["epoch/eval_router_sampled"], "kind": "share"}])
-    row = found.iloc[0]
+def test_prose_says_no_digit_beyond_the_resampling_range(golden):
+    knobs = [{"name": "e", "sections": ["epoch/eval_router_sampled"]}]
+    answer = tc.knobs(Runs(golden).choosing(knobs=knobs))
+    row = answer.frame.iloc[0]
     assert 0.005 < (row["high"] - row["low"]) / 2 < 0.05  # so that whole per cent is what it carries
-    (sentence,) = change.speedups(found, HOURS)
-    texts = {number.key.split(".")[-1]: number.text for number in sentence.numbers()}
+    texts = {n.key.split(".")[-1]: n.text for n in answer.sentences[0].numbers()}
     assert texts["bound"] == f"{100 * row['bound']:.0f} %"
     assert texts["pooled_bound"] == f"{100 * row['pooled_bound']:.0f} %"
     assert texts["saved_s"] == f"{row['saved_s'] / 3600:.0f} h"
     assert texts["speed_up"] == f"{row['speed_up']:.2f} ×"
-    assert change.caption_knobs(found).numbers()[0].text == texts["bound"]
+    assert answer.figures["knobs"].caption.numbers()[0].text == texts["bound"]

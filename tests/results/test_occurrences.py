@@ -1,0 +1,41 @@
+"""How long one occurrence of a repeated section takes."""
+
+import pytest
+from conftest import runs_of
+
+import traincost as tc
+
+ROWS = [
+    (r, section, seconds * (1 + r // 2), n)
+    for r in range(4)
+    for section, seconds, n in (("eval", 10.0, 5), ("eval/x", 4.0, 20), ("train", 40.0, 8), ("setup", 1.0, 1))
+]
+
+
+@pytest.fixture(scope="module")
+def answer():
+    runs = runs_of({"task": list("aabb")}, [100.0] * 4, ROWS, rows="task", cadence_section="eval")
+    return tc.occurrences(runs)
+
+
+def test_seconds_per_occurrence_by_level(answer):
+    table = answer.tables["occurrences"].frame.set_index("section")
+    assert table.loc["eval"].to_dict() == {"level.a": 2.0, "level.b": 4.0}
+    assert "setup" not in table.index  # it runs once
+
+
+def test_the_scheduled_section_comes_first_with_its_count(answer):
+    text = str(answer)
+    assert text.startswith("One occurrence of eval takes 4.00 s for b on average, against 2.00 s for a.")
+    assert "eval runs 5 times in a run." in text
+
+
+def test_sections_inside_others_have_a_figure_of_their_own(answer):
+    assert set(answer.figures["occurrences"].frame["section"]) == {"eval", "train"}
+    assert set(answer.figures["subsections"].frame["section"]) == {"eval/x"}
+
+
+def test_runs_without_repeated_sections_say_nothing():
+    answer = tc.occurrences(runs_of({"task": list("ab")}, [1.0, 2.0], [(0, "setup", 0.5, 1)]))
+    assert str(answer) == ""
+    assert answer.tables == answer.figures == {}
