@@ -68,10 +68,11 @@ class Batch:
         return Batch(places, *others, runs)
 
 
-def tabulated(places, found):
+def tabulated(places, found, redacted):
     """Return the `Batch` of the sources at `places`: the one place where runs become columns.
 
-    `found` yields the runs in each source (a list of `Run`), and its stamp.
+    `found` yields the runs in each source (a list of `Run`), and its stamp; `redacted` returns a run
+    without what is to be withheld (`redaction.Redactor`).
     """
     claims, parts, stamps, runs, runs_places = [], [], [], [], []
     for place, (own, stamp) in zip(places, found, strict=True):
@@ -79,7 +80,7 @@ def tabulated(places, found):
         claims.append(bool(read))
         parts.append([part for run in read for part in run.parts])
         stamps.append(stamp)
-        runs += own
+        runs += map(redacted, own)
         runs_places += [place] * len(own)
     return Batch(list(places), claims, parts, stamps, _table(runs, runs_places))
 
@@ -213,7 +214,8 @@ def entries(column):
 
 def coded(column):
     """Return the distinct texts of a column, and the index into them of each of its values."""
-    encoded = column.dictionary_encode().combine_chunks()
+    encoded = column.dictionary_encode()
+    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
 
 
