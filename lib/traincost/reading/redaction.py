@@ -251,15 +251,14 @@ def numbered(runs, shown):
     """
     withheld, columns = {}, {}
     for name in TEXTS:
-        texts = runs[name].combine_chunks()
-        columns[name], marked = _numbered(texts, shown)
+        columns[name], marked = _numbered(_whole(runs[name]), shown)
         for row in np.flatnonzero(marked).tolist():
             withheld.setdefault(row, {})[name] = None
     for name in ("config", "cost", "scores", "sections"):
         columns[name], marked = _numbered_entries(runs[name], shown, name == "config")
         for row, setting in marked:
             withheld.setdefault(row, {})[setting if name == "config" else name] = None
-    columns["compute"] = _numbered(runs["compute"].combine_chunks(), shown, in_json=True)[0]
+    columns["compute"] = _numbered(_whole(runs["compute"]), shown, in_json=True)[0]
     notes = [list(map(shown, own)) for own in runs["notes"].to_pylist()]
     for row, names in withheld.items():
         notes[row] += [f"withheld: `{name}`" for name in names]
@@ -268,18 +267,23 @@ def numbered(runs, shown):
 
 def _numbered_entries(column, shown, has_texts):
     """Return a column of lists with words in the place of marks, and (row, name) of each that had one."""
-    rows, names, *values = entries(column)
+    rows, *fields = entries(column)
+    names, *values = (_whole(field) for field in fields)
     names, marked = _numbered(names, shown)
     if has_texts:  # their values are JSON texts
         values[0], marked_values = _numbered(values[0], shown, in_json=True)
         marked = marked | marked_values
     at = np.flatnonzero(marked)
     if not len(at):
-        return column.combine_chunks(), ()
+        return _whole(column), ()
     ends = np.searchsorted(rows, np.arange(len(column) + 1)).astype(np.int32)
-    fields = list(column.type.value_type)
-    made = pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays([names, *values], fields=fields))
+    types = list(column.type.value_type)
+    made = pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays([names, *values], fields=types))
     return made, list(zip(rows[at].tolist(), names.take(pa.array(at)).to_pylist(), strict=True))
+
+
+def _whole(column):
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _numbered(texts, shown, in_json=False):
