@@ -115,7 +115,7 @@ def _environment(home):
 
 
 def _answering(address, server, log):
-    for _ in range(300):
+    for _ in range(900):
         assert server.poll() is None, log.read_text()
         try:
             with urllib.request.urlopen(f"{address}/api/status", timeout=5):
@@ -172,7 +172,7 @@ def _note_socket(url, address, unwanted):
 
 
 def open_notebook(page, address, name):
-    page.goto(f"{address}/lab/tree/{name}?reset")
+    page.goto(f"{address}/lab/tree/{name}?reset", timeout=2 * MINUTE_MS)
     page.wait_for_selector(CELLS, timeout=2 * MINUTE_MS)
     wait_for_idle(page)
 
