@@ -3,13 +3,21 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import grid, runs_of
+import yaml
+from conftest import ROOT, grid, runs_of
 from scipy import stats
 
 from traincost.analysis import plan
 from traincost.errors import NothingToReport, ParameterError
+from traincost.results.runs import read
 
 CONFIG = grid(task=list("abcd"), loss=list("xyz"))
+
+
+@pytest.fixture(scope="module")
+def demo():
+    knobs = yaml.safe_load((ROOT / "params/demo.yaml").read_text(encoding="utf-8"))["knobs"]
+    return read(ROOT / "notebooks/runs/demo-sweep", knobs=knobs)
 
 
 def effect(config):

@@ -19,6 +19,11 @@ SHORT = {"processor": "V100", "processors": 1, "time_s": 1000}  # 1.25e17 at the
 LOW = {"operations_flop": 1e15, **SHORT}
 
 
+@pytest.fixture(scope="module")
+def demo():
+    return read(ROOT / "notebooks/runs/demo-sweep")
+
+
 @pytest.fixture
 def of(tmp_path):
     """Return a function of systems, name to figures, to what `estimate` says of them."""

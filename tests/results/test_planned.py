@@ -9,8 +9,15 @@ from conftest import ROOT, grid, record, write_run
 from traincost.__main__ import main
 from traincost.errors import ParameterError
 from traincost.results.plan import as_json, plan
+from traincost.results.runs import read
 
-DEMO = ROOT / "notebooks" / "runs" / "demo-sweep"
+DEMO = ROOT / "notebooks/runs/demo-sweep"
+KNOB = {"name": "val_check_interval", "sections": ["epoch/eval_sampled"]}
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return read(DEMO)
 
 
 def test_a_plan_prints_its_configurations_and_shows_their_table(demo):
@@ -27,7 +34,7 @@ def test_a_plan_prints_its_configurations_and_shows_their_table(demo):
 
 
 def test_a_plan_with_turned_knobs_says_the_least(demo):
-    found = plan(demo, knobs=list(demo.knobs[:1]))
+    found = plan(demo, knobs=[KNOB])
     assert "with the knobs turned at least" in str(found)
     assert "at least" in [heading.text for heading in found.tables["plan"].headings]
 
