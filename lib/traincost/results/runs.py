@@ -80,7 +80,8 @@ def read(
 
     Examples
     --------
-    >>> runs = read("notebooks/runs/demo-sweep", rows="task_name")  # doctest: +SKIP
+    >>> len(read(runs_dir, replicates=["seed"]).where(task_name=["sorting"]))
+    6
     """
     try:
         columns_of_table = TableColumns(**table)
