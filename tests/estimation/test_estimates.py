@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 from conftest import REFERENCE, ROOT, record, write_run
+from traincost.results.findings import estimation as findings
 
 from traincost.__main__ import main
 from traincost.errors import NothingToReport, ParameterError
@@ -16,7 +17,6 @@ from traincost.estimation import estimates
 from traincost.estimation.systems import date, number
 from traincost.pages import publish
 from traincost.results import estimation_tables
-from traincost.results.findings import estimation as findings
 from traincost.results.systems import read_claims, read_systems
 
 COMPUTE = REFERENCE / "compute"
