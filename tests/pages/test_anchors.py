@@ -1,0 +1,93 @@
+"""Every number, heading, figure and table has a place to link to, and it stays where it is."""
+
+import html
+import json
+import math
+import re
+
+import pytest
+
+# What people link to: an anchor that is renamed or dropped here breaks their links.
+PROFILING = [
+    "contents", "top", "runtime-snapshot", "table-levels", "table-levels-across",
+    "what-runtime-depends-on", "figure-effects", "table-effects", "table-interactions", "figure-cells",
+    "figure-levels", "time-per-occurrence", "figure-occurrences", "table-occurrences",
+    "where-the-time-goes", "figure-composition", "table-sections", "figure-subsections", "what-to-change",
+    "figure-knobs", "table-knobs", "what-it-cost", "table-spent", "how-this-was-made", "table-runs",
+    "table-fields", "table-parameters", "table-versions",
+]  # fmt: skip
+ESTIMATION = [
+    "contents", "top", "overview", "estimates", "figure-estimates", "table-estimates",
+    "converting-between-the-two", "figure-conversion", "growth-over-time", "figure-trend", "table-trends",
+    "table-sensitivity", "error-against-compute", "contradictions", "table-contradictions", "table-claims",
+    "when-to-use-which", "references", "table-rates", "table-sources", "table-left-out", "table-parameters",
+    "table-versions",
+]  # fmt: skip
+COMPARE = [
+    "contents", "top", "what-was-changed", "table-changed", "how-much-runtime-changed", "figure-changes",
+    "table-changes", "what-the-change-is-made-of", "figure-parts", "table-parts", "what-else-changed",
+    "table-columns", "how-this-was-made", "table-parameters", "table-versions",
+]  # fmt: skip
+BENCHMARK = [
+    "contents", "top", "what-was-measured", "figure-ratios", "table-measured", "how-this-was-made",
+    "table-machine", "table-parameters", "table-versions",
+]  # fmt: skip
+PLACE = re.compile(r'<(?:h[1-6]|figure|table)\b[^>]*? id="([^"]+)"')
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("golden", PROFILING), ("compare", COMPARE), ("benchmark", BENCHMARK), ("milestones", ESTIMATION)],
+)
+def test_the_places_of_a_page_are_those_people_link_to(published, name, expected):
+    page = published(name).read_text(encoding="utf-8")
+    assert PLACE.findall(page) == expected
+    assert len(re.findall(r"<(?:h[1-6]|figure|table)\b", page)) == len(expected)
+
+
+NAMES = ["golden", "demo", "compare", "benchmark", "demo-card", "milestones"]
+
+
+def page_and_data(published, name):
+    page = published(name)
+    return page.read_text(encoding="utf-8"), json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_number_links_to_a_place_on_the_page(published, name):
+    page, report = page_and_data(published, name)
+    assert set(report["anchors"]) == set(report["numbers"])
+    assert {*report["anchors"].values()} <= set(PLACE.findall(page))
+    elsewhere = re.sub(r"<(figure|table)\b.*?</\1>", "", page, flags=re.DOTALL)
+    numbers = re.findall(r'<data value="[^"]*" data-key="([^"]*)">', elsewhere)
+    linked = re.findall(r'<a href="#([^"]+)"><data value="[^"]*" data-key="([^"]*)">[^<]*</data></a>', page)
+    assert len(numbers) > 10
+    assert {key for _, key in linked} >= set(numbers)
+    assert all(report["anchors"][html.unescape(key)] == anchor for anchor, key in linked)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_place_a_number_links_to_holds_it(published, name):
+    page, report = page_and_data(published, name)
+    for key, anchor in report["anchors"].items():
+        kind, _, place = anchor.partition("-")
+        content, value = report[f"{kind}s"][place], report["numbers"][key]
+        if not any(is_close(value, other) for other in leaves(content["rows"])):
+            printed = re.findall(rf'data-key="{re.escape(html.escape(key))}">([^<]*)<', page)
+            assert any(html.unescape(text) in content["caption"] for text in printed), (key, anchor)
+
+
+def leaves(value):
+    """Yield every value in rows of the JSON."""
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from leaves(inner)
+    else:
+        yield value
+
+
+def is_close(value, other):
+    """Say whether two are one number; a sentence says of -38 % that it is 38 % less."""
+    if not all(isinstance(x, int | float) and not isinstance(x, bool) for x in (value, other)):
+        return value == other
+    return math.isclose(abs(value), abs(other), rel_tol=1e-9)
