@@ -159,7 +159,7 @@ def test_a_model_of_which_nothing_is_counted_is_refused(torch):
         count_forward_flop(torch.nn.Embedding(5, 3), torch.tensor([1, 2]))
 
 
-def test_the_demo_models_own_count_agrees_with_torchs_on_what_that_counts(torch):
+def test_the_demo_models_count_agrees_with_torchs(torch):
     from demo.vae import SequenceVAE
     from traincost.estimation.compute import count_forward_flop
 

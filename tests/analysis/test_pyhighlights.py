@@ -133,7 +133,7 @@ def test_a_column_of_some_seeds_is_summarised_over_those(tmp_path):
         (results() | {"runs": [{"test_f1": 1.0}, {"cost_runtime_s": "1"}]}, "cost_runtime_s"),
     ],
 )
-def test_a_bad_file_is_listed_and_does_not_stop_the_table(tmp_path, content, reason):
+def test_a_bad_file_is_listed_and_stops_no_table(tmp_path, content, reason):
     write_results(tmp_path / "good/1", results())
     write_results(tmp_path / "bad/1", content)
     found = read_collection(tmp_path)

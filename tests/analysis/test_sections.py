@@ -25,7 +25,7 @@ def by_level(levels):
     return fields_of({"task": levels})["task"]
 
 
-def test_share_is_a_mean_and_pooled_share_a_ratio_of_sums():
+def test_share_is_a_mean_and_pooled_share_a_ratio():
     found = shares([(0, "eval", 50.0, 5), (1, "eval", 10.0, 2)], [100.0, 1000.0])
     assert found.loc["eval", "share"] == pytest.approx((0.5 + 0.01) / 2)
     assert found.loc["eval", "pooled_share"] == pytest.approx(60 / 1100)

@@ -23,11 +23,13 @@ def main(runs_dir):
     """Measure, and print."""
     started = time.perf_counter()
     runs = read_collection(runs_dir)
-    (by,) = (field for field in fields.describe(runs.runs) if field.name == "task")
-    effects.effect_sizes(runs)
-    sections.shares(runs)
-    sections.composition(runs, by)
-    knobs.bounds(runs, codes=by.codes)
+    described = fields.describe(runs.runs)
+    (by,) = (field for field in described if field.name == "task")
+    effects.effect_sizes(runs.runs["runtime_s"], described)
+    timing = sections.timing(runs)
+    sections.shares(timing)
+    sections.composition(timing, by)
+    knobs.bounds(timing, codes=by.codes)
     seconds = time.perf_counter() - started
     peak_kib = int(re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text()).group(1))
     frames_kib = sum(map(held, (runs.runs, runs.sections, runs.excluded))) / 1024

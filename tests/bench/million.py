@@ -39,18 +39,16 @@ SECTIONS = (
 # Of the runtime, within the section around each.
 SHARES = (0.05, 0.9, 0.6, 0.1, 0.3, 0.5, 0.05, 0.35, 0.7, 0.2, 0.02, 0.01)
 MODELS, BATCHES, WIDTHS = ("small", "base", "large"), (16, 32, 64, 128), (64, 128, 256)
-READ = "from traincost.reading.collection import read_collection; c = read_collection(folder)"
+REFRESH = "from traincost.reading import index; index.refresh(runs, folder)"
+READ = "import traincost; found = traincost.read(folder)"
 STEPS = (
-    (
-        "index",
-        "from traincost.reading import index; index.refresh(runs, folder)",
-    ),
-    ("refresh, nothing new", "from traincost.reading import index; index.refresh(runs, folder)"),
+    ("index", REFRESH),
+    ("refresh, nothing new", REFRESH),
     ("read the index", READ),
-    ("effects", f"{READ}; from traincost.analysis import effects; effects.main_effects(c)"),
-    ("shares", f"{READ}; from traincost.analysis import sections; sections.shares(c)"),
-    ("knobs", f"{READ}; from traincost.analysis import knobs as speedups; speedups.bounds(c)"),
-    ("page", "from traincost.pages import publish; publish.page(folder, out)"),
+    ("effects", f"{READ}; found.effects"),
+    ("shares", f"{READ}; traincost.shares(found)"),
+    ("knobs", f"{READ}; found.bounds"),
+    ("page", "import traincost; traincost.page(folder, out)"),
 )
 # Of the process, or of a notebook's kernel that it started.
 PEAK = (

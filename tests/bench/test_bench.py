@@ -23,7 +23,7 @@ from conftest import ROOT
 from harness import installed
 
 from traincost import Recorder
-from traincost.analysis import effects
+from traincost.analysis import effects, fields
 from traincost.estimation import trends
 from traincost.reading.collection import read_collection
 from traincost.reading.listing import collector_paused
@@ -134,7 +134,10 @@ def test_effect_sizes(results, sized, check):
         for name in names:
             np.bincount(pd.factorize(collection.runs[name])[0], response)
 
-    works = {"ours": lambda: effects.effect_sizes(collection), "floor": floor}
+    def ours():
+        effects.effect_sizes(response, fields.describe(collection.runs))
+
+    works = {"ours": ours, "floor": floor}
     import statsmodels.api as sm
     import statsmodels.formula.api as smf
 
@@ -182,7 +185,8 @@ def test_verdicts(results, sized, check):
         return stats.f_oneway(*groups, axis=axis).statistic
 
     def ours():
-        effects.main_effects(collection, n_permutations=n_permutations)
+        described = fields.describe(collection.runs)
+        effects.main_effects(collection.runs["runtime_s"], described, n_permutations=n_permutations)
 
     works = {"ours": ours, "plain": lambda: scipy(plain), "vectorised": lambda: scipy(vectorised)}
     took = results.timed(works)

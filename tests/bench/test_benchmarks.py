@@ -46,7 +46,7 @@ def text(sentences):
     return " ".join(sentence.plain() for sentence in sentences)
 
 
-def test_what_is_needed_of_a_target_is_below_one_where_it_is_met(tmp_path):
+def test_a_target_that_is_met_needs_less_than_one(tmp_path):
     found = read_benchmarks(written(tmp_path, [entry(), entry(**FLOOR)]))
     assert list(found.frame["of_target"]) == [2.0, 0.5]
     assert list(judged(found.frame)["against"]) == ["sorted", "copy"]

@@ -9,7 +9,7 @@ from harness import Measured, Results, interleaved
 from traincost.reading.collection import read_collection
 
 
-def test_what_is_compared_runs_in_turn_and_the_first_turn_does_not_count():
+def test_works_run_in_turn_and_the_first_is_not_counted():
     order, seconds = [], iter([100.0, 3.0, 1.0, 2.0, 2.0, 2.0])
 
     def ours():
@@ -42,7 +42,7 @@ def test_a_target_is_met_or_not(role, ours, theirs, bound, target, value, met):
     assert entry.met is met
 
 
-def test_the_table_says_what_was_missed_and_what_is_not_installed():
+def test_the_table_says_what_was_missed_or_not_installed():
     results = Results("full")
     results.compare("read", 0.05, [("parse", 0.02, 2.0)], [("rival", None, 8.0), ("other", 0.2, 2.0)])
     results.limit("memory", 5.0, "KiB", 2.0)

@@ -64,7 +64,7 @@ def test_every_row_says_what_it_is_of(published, name):
             assert origin["runs"] is None or len(origin["runs"]) == min(origin["n_runs"], MAX_RUNS)
 
 
-def test_a_level_leads_to_its_runs_and_they_to_their_files(published, golden):
+def test_a_level_leads_to_runs_and_they_to_files(published, golden):
     report = data(published("golden"))
     files = {row["run_id"]: row["path"] for row in report["tables"]["runs"]["rows"]}
     assert files == dict(zip(golden.runs["run_id"], golden.runs["path"], strict=True))

@@ -313,7 +313,7 @@ def test_too_many_fields_are_noted_once(tmp_path):
     assert list(collection.notes["note"]) == ["config fields beyond the first 2000 are left out"]
 
 
-def test_links_out_of_the_collection_are_followed_and_links_within_are_not(tmp_path):
+def test_links_are_followed_only_out_of_the_collection(tmp_path):
     write_run(tmp_path / "elsewhere" / "x", record("x"))
     write_run(tmp_path / "runs" / "a", record("a"))
     (tmp_path / "runs" / "latest").symlink_to(tmp_path / "runs" / "a")
@@ -333,7 +333,7 @@ def test_directories_deeper_than_the_limit_are_listed(tmp_path):
     assert "deeper than 64 directories" in collection.excluded["reason"].iloc[0]
 
 
-def test_large_integers_are_told_apart_and_null_among_numbers_is_missing(tmp_path):
+def test_large_integers_stay_apart_and_null_is_missing(tmp_path):
     for i, (big, n) in enumerate([(2**60 + 1, 1), (2**60 + 2, 2), (2**60 + 2, None)]):
         write_run(tmp_path / str(i), record(str(i), config={"big": big, "n": n}))
     found = {field.name: field.labels for field in fields.describe(read_collection(tmp_path).runs)}

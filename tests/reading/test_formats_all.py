@@ -81,7 +81,7 @@ def test_a_whole_copy_of_a_collection_adds_no_run(tmp_path, kind):
     )
 
 
-def test_what_is_no_file_is_not_waited_for_and_takes_nothing_down(tmp_path):
+def test_pipes_and_devices_are_not_waited_for(tmp_path):
     root = tmp_path / "all"
     shutil.copytree(DATA / "traincost", root)
     for i, name in enumerate(NAMES):

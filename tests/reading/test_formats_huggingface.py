@@ -101,7 +101,7 @@ def test_the_tool_itself_is_read(tmp_path):
 
 
 @pytest.mark.reference
-def test_every_file_of_the_reference_tree_is_refused_with_a_true_reason():
+def test_files_of_the_reference_tree_are_refused_with_true_reasons():
     tree = REFERENCE / "formats" / "hf_selectiveft" / "raw"
     files = {
         str(path.relative_to(tree))
@@ -125,7 +125,7 @@ def test_every_file_of_the_reference_tree_is_refused_with_a_true_reason():
 # -- times ---------------------------------------------------------------------------------
 
 
-def test_an_evaluation_on_schedule_is_inside_the_training_and_a_later_one_is_added(tmp_path):
+def test_a_scheduled_evaluation_is_inside_training_a_later_one_added(tmp_path):
     final = evaluation(20, 7.0, loss=0.3)
     write(tmp_path / "a", trainer_state=state(evaluation(10, 5.0), evaluation(20, 6.0), trained()))
     write(tmp_path / "a", all_results={**trained(), **final}, eval_results=final)
@@ -188,7 +188,7 @@ def test_a_resumed_run_is_listed_with_its_hours(tmp_path, history, reason):
 
 
 @pytest.mark.parametrize("loss", [0.5, 0.4999, 0.6, float("nan")])
-def test_losses_that_agree_or_cannot_be_compared_are_no_sign_of_a_resumed_run(tmp_path, loss):
+def test_agreeing_or_incomparable_losses_are_no_resumed_run(tmp_path, loss):
     found = read_collection(write(tmp_path / "a", trainer_state=state(trained(loss=loss))))
     assert only(found)["runtime_s"] == 100.0
 
@@ -234,7 +234,7 @@ def test_a_run_that_left_only_checkpoints_was_killed(tmp_path):
     assert list(found.excluded["config.train_batch_size"]) == [8]
 
 
-def test_a_run_that_only_lacks_its_results_is_not_called_killed(tmp_path):
+def test_a_run_that_only_lacks_results_was_not_killed(tmp_path):
     write(tmp_path / "good", trainer_state=state(trained()))
     write(tmp_path / "bad" / "checkpoint-20", trainer_state=state())
     write(tmp_path / "other", trainer_state=state(evaluation(20, 1.0), step=15))
@@ -292,7 +292,7 @@ def test_broken_files_cost_their_own_run(tmp_path, files, reason):
     assert reason in refused(found)["bad"]
 
 
-def test_files_of_shared_names_are_the_trainers_only_by_their_content(tmp_path):
+def test_shared_file_names_are_the_trainers_by_content_only(tmp_path):
     write(tmp_path / "good", trainer_state=state(trained()))
     write(tmp_path / "other", metrics={"accuracy": 0.5})
     write(tmp_path / "broken", eval_results="{")
@@ -310,7 +310,7 @@ def test_a_broken_file_beside_good_ones_is_noted(tmp_path):
 # -- settings, costs and scores ------------------------------------------------------------
 
 
-def test_settings_come_from_the_state_the_side_files_and_the_path(tmp_path):
+def test_settings_come_from_state_side_files_and_path(tmp_path):
     side = {
         "dataset": "glue",
         "lr": 2e-4,

@@ -94,7 +94,7 @@ def test_the_reference_multirun_has_seven_jobs_and_one_that_failed():
 # -- settings ------------------------------------------------------------------------------
 
 
-def test_keys_that_differ_in_case_or_look_like_truth_values_are_kept_apart(tmp_path):
+def test_keys_that_differ_in_case_or_look_boolean_stay_apart(tmp_path):
     job(tmp_path / "a", "t: 1\nT: 2\n'N': 3\nn: 4\nlr: 1e-3\ncommit: 123e4567\n")
     job(tmp_path / "b", "t: 1\nT: 3\n'N': 3\nn: 4\nlr: 0.001\ncommit: 0a1b2c3d\n")
     found = read_collection(tmp_path)
@@ -104,7 +104,7 @@ def test_keys_that_differ_in_case_or_look_like_truth_values_are_kept_apart(tmp_p
     assert list(found.runs["config.commit"]) == ["123e4567", "0a1b2c3d"]
 
 
-def test_an_override_that_names_no_field_is_a_setting_without_its_quotes(tmp_path):
+def test_an_override_of_no_field_is_an_unquoted_setting(tmp_path):
     overrides = "[\"steps='random_forest'\", db=mysql, +lr=0.1, ~gone, ++seed=3, a=b=c, on=true, 7]"
     run = only(read_collection(job(tmp_path / "a", "lr: 0.1\nseed: 3\n'on': true\n", overrides)))
     assert run["config.steps"] == "random_forest"
@@ -172,7 +172,7 @@ def test_broken_side_files_are_noted(tmp_path):
 # -- runtime -------------------------------------------------------------------------------
 
 
-def test_runtime_is_that_of_the_log_and_said_to_be_approximate(tmp_path):
+def test_runtime_of_the_log_is_said_to_be_approximate(tmp_path):
     found = read_collection(job(tmp_path / "a"))
     assert only(found)["runtime_s"] == 10.5
     assert only(found)["started_at"] == "2026-01-02T03:04:05.250000"
@@ -220,7 +220,7 @@ def test_a_clock_that_goes_back_gives_no_runtime(tmp_path):
         ("[2026-01-02 03:04:16,0][app][CRITICAL] - gone\n", "left no result, and its log ends with an error"),
     ],
 )
-def test_a_log_that_ends_with_an_error_is_that_of_a_failed_job(tmp_path, end, reason):
+def test_a_log_that_ends_with_an_error_means_failed(tmp_path, end, reason):
     job(tmp_path / "good", log=LOG.replace("INFO", "ERROR", 1))  # it recovered
     job(tmp_path / "bad", log=LOG + end)
     found = read_collection(tmp_path)
@@ -237,7 +237,7 @@ def test_a_result_goes_before_the_log(tmp_path):
     assert len(found.notes) == 0
 
 
-def test_sections_of_a_result_are_not_taken_and_this_is_said(tmp_path):
+def test_sections_of_a_result_are_left_out_with_a_note(tmp_path):
     result = {"runtime_s": 3.5, "sections": {"epoch": {"seconds": 9.0, "count": 2}}}
     found = read_collection(job(tmp_path / "a", r_json=json.dumps(result)))
     assert not len(found.sections)
@@ -265,7 +265,7 @@ def test_the_start_of_a_single_run_is_in_its_directory(tmp_path):
 # -- jobs and what is in them --------------------------------------------------------------
 
 
-def test_a_run_in_a_job_has_its_settings_and_is_the_only_run(tmp_path):
+def test_a_run_in_a_job_has_the_jobs_settings(tmp_path):
     for i in range(2):
         folder = job(tmp_path / str(i), f"lr: {i}\nbatch: 8\n")
         write_run(folder / "out", record(f"r{i}", config={"batch": 9}))
@@ -313,7 +313,7 @@ def test_a_single_run_beside_a_multirun_file_keeps_its_settings(tmp_path):
     assert only(read_collection(folder))["config.lr"] == 0.1
 
 
-def test_a_copied_job_is_counted_once_and_a_repeated_one_twice(tmp_path):
+def test_a_copied_job_counts_once_a_repeated_one_twice(tmp_path):
     job(tmp_path / "a")
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     job(tmp_path / "c")

@@ -43,7 +43,7 @@ STEPS = [
 ]
 
 
-def test_times_are_microseconds_whatever_the_display_unit_and_numbers_of_steps_are_counts(tmp_path):
+def test_times_are_microseconds_whatever_the_display_unit(tmp_path):
     run = read(write(tmp_path / "t.json", STEPS))
     assert run.runtime_s == 10.0
     assert run.sections == {
@@ -56,7 +56,7 @@ def test_times_are_microseconds_whatever_the_display_unit_and_numbers_of_steps_a
     assert run.notes == ["its runtime is the time that the trace covers"]
 
 
-def test_nesting_is_by_containment_per_thread_and_rounding_is_cut_off(tmp_path):
+def test_nesting_is_containment_per_thread_up_to_rounding(tmp_path):
     events = [
         span("b", 10, 91),  # a microsecond past its parent
         span("a", 0, 100),
@@ -119,7 +119,7 @@ def test_start_device_and_settings_of_the_profiler_but_no_host(tmp_path):
 @pytest.mark.parametrize(
     "name", ["rank_{}.json", "trace.rank-{}.json.gz", "worker{}.17000000000{}.pt.trace.json"]
 )
-def test_ranks_in_file_names_are_one_run_as_long_as_the_slowest(tmp_path, name):
+def test_ranks_are_one_run_as_long_as_the_slowest(tmp_path, name):
     for rank in range(3):
         name_ = name.replace("{}", str(rank))
         write(
@@ -145,7 +145,7 @@ def test_ranks_in_directories_are_one_run(tmp_path):
     assert list(found.runs["runtime_s"]) == [2.0]
 
 
-def test_the_handlers_files_are_ranks_only_where_the_ranks_inside_tell_them_apart(tmp_path):
+def test_the_ranks_inside_tell_the_handlers_files_apart(tmp_path):
     for i, folder in enumerate(["ranks", "runs"]):
         for worker in range(2):
             facts = {"distributedInfo": {"rank": worker * (1 - i), "world_size": 2}}
@@ -167,7 +167,7 @@ def test_windows_of_one_worker_add_up(tmp_path):
     assert not found.runs["run_id"].str.contains("host").any()
 
 
-def test_a_packed_copy_is_a_part_and_other_traces_beside_it_are_runs(tmp_path):
+def test_a_packed_copy_is_a_part_other_traces_are_runs(tmp_path):
     write(tmp_path / "a.json", STEPS)
     write(tmp_path / "a.json.gz", STEPS)
     write(tmp_path / "b.json", STEPS[:1])
@@ -177,7 +177,7 @@ def test_a_packed_copy_is_a_part_and_other_traces_beside_it_are_runs(tmp_path):
     assert list(found.parts["path"]) == ["a.json.gz"]
 
 
-def test_a_trace_in_a_run_is_its_part_and_other_json_is_not(tmp_path):
+def test_a_trace_in_a_run_is_part_of_it(tmp_path):
     write_run(tmp_path / "a", record("a"))
     write(tmp_path / "a" / "profile" / "trace.json", STEPS)
     (tmp_path / "a" / "search.json").write_text('{"best": 1}')
@@ -186,7 +186,7 @@ def test_a_trace_in_a_run_is_its_part_and_other_json_is_not(tmp_path):
     assert list(found.parts["path"]) == ["a/profile/trace.json"]
 
 
-def test_a_list_may_lack_its_bracket_and_an_object_may_not(tmp_path):
+def test_a_list_may_lack_its_bracket_an_object_not(tmp_path):
     whole = json.dumps(STEPS)
     path = tmp_path / "list.json"
     path.write_text(whole[:-1] + ",\n")
@@ -200,7 +200,7 @@ def test_a_list_may_lack_its_bracket_and_an_object_may_not(tmp_path):
     assert run.runtime_s == 10.0
 
 
-def test_what_the_profiler_had_not_finished_writing_is_a_killed_run(tmp_path):
+def test_an_unfinished_trace_is_of_a_killed_run(tmp_path):
     text = json.dumps({"traceEvents": STEPS})
     (tmp_path / "trace.json").write_text(text)
     (tmp_path / "trace.json.tmp").write_text(text[: len(text) // 2])
@@ -276,7 +276,7 @@ def test_names_that_are_other_readers_are_not_offered():
     assert kineto.sources("d", names) == ["a.json", "b.json.gz", "x.pt.trace.json"]
 
 
-def test_a_missing_parser_is_named_with_the_way_to_get_it(tmp_path, monkeypatch):
+def test_a_missing_parser_is_named_with_its_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ijson", None)
     run = read(write(tmp_path / "t.json", STEPS))
     assert run.reason == "needs ijson to be read: pip install 'traincost[formats]'"
@@ -336,7 +336,7 @@ def test_a_bomb_is_refused_in_little_memory(tmp_path, kind):
 
 
 @pytest.mark.slow
-def test_a_large_trace_is_read_in_less_memory_than_its_size(tmp_path):
+def test_a_large_trace_takes_less_memory_than_its_size(tmp_path):
     """A quarter of a GiB; a whole one took the same memory, and minutes."""
     path = tmp_path / "t.json"
     step = ",".join(
@@ -355,7 +355,7 @@ def test_a_large_trace_is_read_in_less_memory_than_its_size(tmp_path):
 
 
 @pytest.mark.reference
-def test_every_reference_trace_is_read_or_refused_with_a_true_reason():
+def test_reference_traces_are_read_or_refused_with_true_reasons():
     paths = sorted((FOREIGN / "kineto_hta").iterdir())
     runs = {path.name: read(path) for path in paths}
     assert len(runs) == 13

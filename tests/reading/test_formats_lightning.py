@@ -118,7 +118,7 @@ def test_a_report_inside_a_log_ends_with_its_table():
     assert (fit.stage, test.stage, fit.rows, test.total_s) == ("fit", "test", FIT, 3.0)
 
 
-def test_a_text_cut_at_any_byte_gives_the_numbers_it_holds_or_fewer():
+def test_a_cut_text_gives_no_number_it_lacks():
     text = table(FIT, 10.0)
     for end in range(len(text)):
         for report in parse(text[:end]):
@@ -166,7 +166,7 @@ def test_one_profiler_over_three_stages_counts_each_second_once():
     assert [part.total_s for part in chain] == [10.0, 1.0, 1.0]
 
 
-def test_a_longer_run_is_not_taken_for_the_continuation_of_a_shorter():
+def test_a_longer_run_does_not_continue_a_shorter_one():
     longer = {name: (2 * seconds, count) for name, (seconds, count) in FIT.items()}
     longer["run_training_batch"] = (12.0, 20)
     chains = elapsed([Report("fit", "", 20.0, longer), stages()[1]])
@@ -205,7 +205,7 @@ def tree(rows, stage="fit"):
     }
 
 
-def test_known_actions_stand_inside_what_calls_them_and_unknown_ones_beside():
+def test_known_actions_stand_inside_what_calls_them():
     found = tree({**FIT, "data/augment": (0.7, 3), "stage_2": (0.1, 1)})
     assert found == {
         "run_training_epoch": 8.0,
@@ -220,7 +220,7 @@ def test_known_actions_stand_inside_what_calls_them_and_unknown_ones_beside():
     }
 
 
-def test_names_are_those_of_roles_so_that_models_and_settings_compare():
+def test_actions_are_named_by_role_to_compare_models():
     keys = ("ModelCheckpoint{'monitor': 'a', 'every': 1}", "ModelCheckpoint{'monitor': 'b/c', 'every': 2}")
     found = lightning_actions.sections(
         Report("fit", rows={f"[Callback]{key}.on_train_epoch_end": (1.0, 2) for key in keys})
@@ -290,7 +290,7 @@ def test_a_step_that_calls_its_closure_again_still_holds_it():
     assert found[STEP] == 5.5
 
 
-def test_the_sanity_check_gets_what_the_epochs_have_no_room_for():
+def test_the_sanity_check_gets_what_epochs_leave():
     rows = {
         **FIT,
         "[Strategy]SingleDeviceStrategy.validation_step": (3.0, 6),
@@ -306,7 +306,7 @@ def test_the_sanity_check_gets_what_the_epochs_have_no_room_for():
     assert tree(fits)["run_training_epoch/[Strategy].validation_step"] == 0.5
 
 
-def test_a_checkpoint_is_saved_inside_the_hook_that_is_long_enough():
+def test_a_checkpoint_is_inside_the_hook_long_enough():
     hook = "[Callback]ModelCheckpoint{'monitor': None}.on_train_epoch_end"
     rows = {hook: (1.0, 2), "save_checkpoint": (0.9, 2), "[LightningModule]Net.on_save_checkpoint": (0.1, 2)}
     short = "[Callback]ModelCheckpoint.on_train_epoch_end"
@@ -402,7 +402,7 @@ def test_versions_are_in_the_order_of_their_numbers(tmp_path):
     assert list(read_collection(tmp_path).runs["config.n"]) == [1, 2, 10]
 
 
-def test_a_version_that_holds_a_test_only_is_listed_and_not_counted(tmp_path):
+def test_a_version_with_a_test_only_is_left_out(tmp_path):
     write(tmp_path / "version_0", hparams="n: 0", fit=table(FIT, 10.0))
     write(tmp_path / "version_1", hparams="n: 0", test=table(stages()[0].rows, 12.0, "test"))
     write(tmp_path / "version_2", hparams="n: 0", metrics="epoch,step,test_loss\n0,1,0.5\n")
@@ -412,7 +412,7 @@ def test_a_version_that_holds_a_test_only_is_listed_and_not_counted(tmp_path):
     assert found.excluded["runtime_s"].isna().all()
 
 
-def test_a_run_without_a_report_was_killed_where_the_others_have_one(tmp_path):
+def test_a_run_that_alone_lacks_a_report_was_killed(tmp_path):
     write(tmp_path / "version_0", hparams="n: 0", fit=table(FIT, 10.0))
     write(tmp_path / "version_1", hparams="n: 1", metrics="epoch,step,loss\n0,1,0.5\n")
     found = read_collection(tmp_path)
@@ -442,7 +442,7 @@ def test_a_resumed_run_is_the_sum_of_its_profilers(tmp_path):
     assert "sum of 2 profilers'" in found.notes["note"].iloc[0]
 
 
-def test_a_copied_report_and_that_of_another_rank_are_counted_once(tmp_path):
+def test_copied_reports_and_other_ranks_are_counted_once(tmp_path):
     folder = write(tmp_path / "version_0", hparams="{}", fit=table(FIT, 10.0))
     (folder / "copy of fit-perf.txt").write_text(table(FIT, 10.0))
     assert read_collection(tmp_path).runs["runtime_s"].iloc[0] == 10.0
@@ -520,7 +520,7 @@ def test_dumped_objects_are_text_and_the_same_in_every_process(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["[1, 2]", "a: [", "\x00", "a: &a [*a]", "a: 1\n" * 200_000])
-def test_settings_that_cannot_be_read_are_noted_and_the_run_is_used(tmp_path, text):
+def test_unreadable_settings_are_noted_and_the_run_used(tmp_path, text):
     write(tmp_path / "version_0", hparams=text, fit=table(FIT, 10.0))
     found = read_collection(tmp_path)
     assert found.notes["note"].str.contains("hparams.yaml .*: the settings are unknown").any()
@@ -576,7 +576,7 @@ def test_metrics_of_any_shape_are_read_or_noted(tmp_path, content, scores, note)
 TABLE = {"Fit Lambda": (3.0, 1), "Save/Load": (1.0, 2)}
 
 
-def test_each_text_with_a_table_is_a_run_and_other_texts_are_none(tmp_path):
+def test_each_text_with_a_table_is_a_run(tmp_path):
     folder = tmp_path / "job"
     folder.mkdir()
     (folder / "a.txt").write_text(table(TABLE, 4.0, title=False))
@@ -591,7 +591,7 @@ def test_each_text_with_a_table_is_a_run_and_other_texts_are_none(tmp_path):
     assert set(found.sections["section"]) == {"Fit Lambda", "Save∕Load"}
 
 
-def test_a_table_beside_another_tools_run_is_a_part_of_it(tmp_path):
+def test_a_table_beside_another_tools_run_is_its_part(tmp_path):
     write(tmp_path / "a/version_0", hparams="{}", fit=table(FIT, 10.0))
     (tmp_path / "a/version_0/out.log").write_text(table(FIT, 10.0, title=False))
     (tmp_path / "a/version_0/notes.txt").write_text("no table\n")
@@ -686,7 +686,7 @@ def test_pipes_and_directories_are_no_texts(tmp_path):
 # -- real files --------------------------------------------------------------------------------
 
 
-def test_the_committed_runs_of_lightning_2_6_are_read_as_they_were_run():
+def test_committed_runs_of_lightning_are_read_as_run():
     found = read_collection(DATA / "lightning")
     assert found.factors == ["width", "batch_size"]
     assert list(found.runs["runtime_s"]) == [
@@ -720,7 +720,7 @@ def adds_up(found):
 
 @pytest.mark.reference
 @pytest.mark.parametrize("format", ["auto", "lightning"])
-def test_the_shares_of_the_36_profiled_runs_make_up_each_run(format):
+def test_shares_of_the_profiled_runs_make_up_each_run(format):
     found = read_collection(REFERENCE / "pyhighlights/profiled", format=format)
     assert len(found.runs) == 36
     assert not len(found.excluded)
@@ -768,7 +768,7 @@ def test_the_16_tables_are_the_known_answers():
 
 
 @pytest.mark.reference
-def test_settings_that_differ_only_in_a_hash_or_in_order_are_one_level():
+def test_settings_that_differ_in_hash_or_order_are_one():
     runs = read_collection(REFERENCE / "pyhighlights/profiled", format="lightning").runs
     assert runs["config.predictor_backbone"].nunique() == 3
     assert runs["config.name"].nunique() == 3

@@ -154,7 +154,7 @@ def test_what_is_no_whole_run_is_listed_with_its_time(store, run, status, reason
     assert row["runtime_s"] == runtime_s or (runtime_s is None and row["runtime_s"] != row["runtime_s"])
 
 
-def test_settings_that_hold_the_runs_time_or_id_are_left_out(store):
+def test_settings_with_the_runs_time_or_id_are_dropped(store):
     def params(name):
         return {
             "epoch_s": "1700000012.5",
@@ -219,14 +219,14 @@ def test_the_children_of_a_search_are_runs(store, params):
     assert container["runtime_s"] != container["runtime_s"]  # its hours are theirs
 
 
-def test_folds_of_a_run_with_settings_of_its_own_are_sections(store):
+def test_folds_of_a_run_with_settings_are_sections(store):
     folds = [{"name": f"c{i}", "parent": "p", "params": {"fold": str(i)}, "seconds": 10} for i in range(3)]
     found = store({"name": "p", "params": {"lr": "0.1"}}, *folds)
     assert names(found.runs) == ["p"]
     assert list(found.sections["section"]) == ["c0", "c1", "c2"]
 
 
-def test_runs_that_are_each_others_parents_or_have_none_are_read(store):
+def test_runs_with_circular_or_absent_parents_are_read(store):
     found = store(
         {"name": "a", "parent": "b"}, {"name": "b", "parent": "a"}, {"name": "c", "parent": "gone"},
         {"name": "d", "parent": "d"},
@@ -293,7 +293,7 @@ def test_a_damaged_description_takes_no_other_run_with_it(tmp_path, content):
     assert "meta.yaml" in found.excluded["reason"].iloc[0]
 
 
-def test_runs_are_read_where_the_experiments_description_is_lost_or_the_run_stands_alone(tmp_path):
+def test_runs_are_read_without_their_experiments_description(tmp_path):
     write_files(tmp_path / "mlruns", {"name": "a"})
     shutil.copytree(tmp_path / "mlruns" / "1" / run_id("a"), tmp_path / "alone" / run_id("c"))
     (tmp_path / "mlruns" / "1" / "meta.yaml").write_bytes(b"\xff")
@@ -301,7 +301,7 @@ def test_runs_are_read_where_the_experiments_description_is_lost_or_the_run_stan
     assert sorted(names(found.runs)) == ["a", "c"]
 
 
-def test_logs_among_the_artifacts_belong_to_the_run_and_those_beside_the_store_do_not(tmp_path):
+def test_logs_belong_to_the_run_among_its_artifacts_only(tmp_path):
     write_files(tmp_path / "project" / "mlruns", {"name": "a"})
     write_database(tmp_path / "project" / "mlflow.db", {"name": "b"})
     events = event_file(scalar(2e8, "x", 1.0), scalar(3e8, "x", 1.0))
@@ -317,7 +317,7 @@ def test_logs_among_the_artifacts_belong_to_the_run_and_those_beside_the_store_d
 # -- the database --------------------------------------------------------------------------
 
 
-def test_a_database_in_use_is_read_with_its_log_and_nothing_is_written(tmp_path):
+def test_a_database_in_use_is_read_without_writing(tmp_path):
     path = write_database(tmp_path / "mlflow.db", {"name": "a"})
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA journal_mode=WAL")
@@ -332,7 +332,7 @@ def test_a_database_in_use_is_read_with_its_log_and_nothing_is_written(tmp_path)
         connection.close()
 
 
-def test_a_database_left_in_the_middle_of_a_change_is_read_as_it_was_before(tmp_path):
+def test_a_half_changed_database_is_read_as_before(tmp_path):
     path = write_database(tmp_path / "live" / "mlflow.db", {"name": "a"})
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA cache_size=1")

@@ -89,7 +89,7 @@ def test_a_runs_hash_that_looks_like_a_number_stays_text(tmp_path):
 @pytest.mark.parametrize(
     ("unit", "seconds"), [("s", 1), ("ms", 1e-3), ("us", 1e-6), ("min", 60), ("h", 3600)]
 )
-def test_the_unit_of_the_runtime_is_the_one_that_was_named(tmp_path, unit, seconds):
+def test_the_unit_of_the_runtime_is_as_named(tmp_path, unit, seconds):
     path = write(tmp_path / "t.csv", "a,b,x\n1,2,u\n3,0,v\n")
     found = read_collection(path, table=Table(runtime_column=["a", "b"], runtime_unit=unit))
     assert found.runs["runtime_s"].tolist() == pytest.approx([3 * seconds, 3 * seconds])
@@ -141,7 +141,7 @@ def test_a_runtime_that_cannot_be_used_leaves_the_row_out(tmp_path, cell, reason
     assert found.excluded[["path", "reason"]].values.tolist() == [["row 1", reason]]
 
 
-def test_copies_and_ids_met_twice_and_ragged_rows_are_left_out(tmp_path):
+def test_copies_repeated_ids_and_ragged_rows_are_left_out(tmp_path):
     path = write(tmp_path / "t.csv", "run_id,runtime_s,lr\na,1,2\na,1,2\na,3,2\nb,4\nc,4,5,6\nd,2,1\n\n")
     found = read_collection(path)
     assert found.runs["run_id"].tolist() == ["a", "d"]
@@ -239,7 +239,7 @@ def test_a_second_table_gives_the_sections(tmp_path):
         ({"runtime_column": "secs", "sections_table": "absent.csv"}, "`sections_table` cannot be opened"),
     ],
 )
-def test_a_column_that_is_not_there_is_refused_with_those_that_are(tmp_path, table, message):
+def test_an_absent_column_is_refused_with_those_there_are(tmp_path, table, message):
     path = write(tmp_path / "t.csv", "run,secs,lr\na,1,2\n")
     with pytest.raises(ParameterError, match=message):
         read_collection(path, table=Table(**table))

@@ -53,7 +53,7 @@ def test_runtime_scores_and_start(tmp_path):
     assert "runtime is approximate: from the first event to the last of its files" in run.notes
 
 
-def test_a_resumed_run_adds_its_active_time_and_not_the_pause(tmp_path):
+def test_a_resumed_run_counts_no_pause(tmp_path):
     write(tmp_path, *RUN)
     later = [scalar(T + 1000 + s, "loss", s / 100) for s in (0, 30)]
     write(tmp_path, version(T + 1000), *later, name="events.out.tfevents.1700001000.host.2.0")
@@ -95,7 +95,7 @@ def test_a_session_says_how_it_ended(tmp_path, ending, status, reason):
     assert run.runtime_s == 60
 
 
-def test_a_run_without_the_session_that_those_beside_it_logged_at_their_end_was_killed(tmp_path):
+def test_a_run_that_alone_lacks_an_end_was_killed(tmp_path):
     for i in range(3):
         write(tmp_path / f"run{i}", *RUN, scalar(T + 60 + i, "loss", 0.1))
         if i < 2:
@@ -138,7 +138,7 @@ def test_a_run_in_the_directory_of_another_is_not_hidden(tmp_path):
     assert list(read_collection(tmp_path).runs["run_id"]) == ["outer/a_run", "outer", "outer/z"]
 
 
-def test_events_of_a_run_that_has_a_record_are_part_of_it(tmp_path):
+def test_events_beside_a_record_are_part_of_its_run(tmp_path):
     write_run(tmp_path / "a", record("a"))
     write(tmp_path / "a" / "logs", *RUN)
     found = read_collection(tmp_path)
@@ -174,7 +174,7 @@ def test_what_has_no_duration_or_no_end_is_listed(tmp_path, content, status, rea
     assert reason in found.excluded["reason"].iloc[0]
 
 
-def test_a_cut_file_before_a_resume_is_a_note_and_the_profilers_empty_one_is_nothing(tmp_path):
+def test_a_cut_file_before_a_resume_is_a_note(tmp_path):
     write(tmp_path, *RUN).write_bytes(event_file(*RUN, scalar(T + 90, "loss", 0.1))[:-3])
     write(tmp_path, version(T + 1000), scalar(T + 1030, "loss", 0.1), name=NAME + ".2")
     write(tmp_path, version(T + 30), name=NAME + ".profile-empty")

@@ -106,7 +106,7 @@ def test_wandbs_own_runtime_comes_before_that_of_the_last_row(tmp_path, summary,
         ((), "killed", "no exit record", None),
     ],
 )
-def test_a_run_that_did_not_end_well_is_listed_with_its_time(tmp_path, records, status, reason, runtime_s):
+def test_a_run_that_ended_badly_is_listed_with_time(tmp_path, records, status, reason, runtime_s):
     run = read_log(write_log(tmp_path, *records))
     assert (run.run_id, run.status, run.runtime_s) == ("abc123", status, runtime_s)
     assert reason in run.reason
@@ -138,7 +138,7 @@ def test_a_run_without_a_summary_was_killed(tmp_path):
 
 
 @pytest.mark.parametrize("with_log", [True, False])
-def test_the_latest_run_is_counted_once_whether_a_copy_or_a_link(tmp_path, with_log):
+def test_the_latest_run_counts_once_as_copy_or_link(tmp_path, with_log):
     folder = tmp_path / "wandb" / "run-20231114_231320-abc123"
     write_files(folder)
     write_files(tmp_path / "wandb" / "run-20231114_231321-other", started_s=1_700_000_001.0)
@@ -177,7 +177,7 @@ def test_records_in_pieces_and_settings_that_change(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("left", range(9))
-def test_whatever_is_left_of_a_block_the_next_record_is_found(tmp_path, left):
+def test_the_next_record_is_found_whatever_a_block_leaves(tmp_path, left):
     filling = field(4, bytes(BLOCK - 7 - 7 - 4 - left))
     assert len(wandb_log(filling)) == BLOCK - left
     assert read_log(write_log(tmp_path, filling, *RECORDS)).runtime_s == 40
@@ -199,7 +199,7 @@ def test_media_and_text_in_a_summary_are_no_scores(tmp_path):
     assert {n for n in found.runs if n.startswith("score.")} == {"score.loss", "score.best.f1"}
 
 
-def test_a_setting_with_the_runs_id_in_it_is_no_factor(tmp_path):
+def test_a_setting_that_holds_the_runs_id_is_no_factor(tmp_path):
     for name in ("abc123", "def456"):
         config = CONFIG | {"out": f"/data/out/{name}", "name": f"run-{name}"}
         write_log(tmp_path / name, run_record(name, config), RECORDS[-1], name=f"run-{name}.wandb")
@@ -210,7 +210,7 @@ def test_a_setting_with_the_runs_id_in_it_is_no_factor(tmp_path):
 
 @pytest.mark.parametrize("name", ["config.yaml", "wandb-summary.json", "wandb-metadata.json"])
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[1, 2]", b"{" * 5000, b"a: &a [*a, *a]"])
-def test_a_broken_file_gives_a_run_with_a_note_or_a_reason(tmp_path, name, content):
+def test_a_broken_file_gives_a_note_or_a_reason(tmp_path, name, content):
     folder = tmp_path / "run-20231114_231320-abc123"
     write_files(folder, metadata={})
     (folder / "files" / name).write_bytes(content)
@@ -220,7 +220,7 @@ def test_a_broken_file_gives_a_run_with_a_note_or_a_reason(tmp_path, name, conte
 
 
 @pytest.mark.slow
-def test_settings_of_millions_of_values_are_refused_before_they_fill_memory(tmp_path):
+def test_settings_of_millions_of_values_are_refused_early(tmp_path):
     folder = tmp_path / "run-20231114_231320-abc123"
     write_files(folder)
     (folder / "files" / "config.yaml").write_bytes(b"a: [" + b"1," * 1_000_000 + b"]")

@@ -101,7 +101,7 @@ def test_path_patterns_and_formats_work_on_an_index(tmp_path):
         read_collection(tmp_path / "one")
 
 
-def test_a_refresh_reads_what_is_new_or_changed_and_drops_what_is_gone(tmp_path, monkeypatch):
+def test_a_refresh_reads_changes_and_drops_what_is_gone(tmp_path, monkeypatch):
     root, folder = odd_collection(tmp_path / "runs"), tmp_path / "index"
     refreshed(root, folder)
     write_run(root / "new", record("new", config={"task": "c", "added": 1}))
@@ -115,7 +115,7 @@ def test_a_refresh_reads_what_is_new_or_changed_and_drops_what_is_gone(tmp_path,
     assert_same(read_collection(root), read_collection(folder))
 
 
-def test_a_change_that_leaves_size_and_time_is_seen_by_its_content(tmp_path):
+def test_a_change_of_content_alone_is_seen(tmp_path):
     folder = tmp_path / "index"
     path = write_run(tmp_path / "runs" / "a", record("a", runtime_s=100.0))
     os.utime(path, ns=(10**18, 10**18))
@@ -138,7 +138,7 @@ def test_a_file_that_was_missed_and_appears_is_noticed(tmp_path):
     assert refreshed(tmp_path / "runs", tmp_path / "index")["read"] == 1
 
 
-def test_what_is_no_part_but_for_its_name_is_none_in_an_index_either(tmp_path):
+def test_a_name_alone_makes_no_part_of_an_index(tmp_path):
     write_run(tmp_path / "runs" / "a", record("a"))
     (tmp_path / "runs" / "a" / "search.json").write_text('{"best": 1}')
     (tmp_path / "runs" / "a" / "trace.json").write_text('{"traceEvents": []}')
@@ -180,7 +180,7 @@ def test_only_directories_that_changed_are_listed_again(tmp_path, monkeypatch):
     refreshed(root, folder)
 
 
-def test_a_directory_is_listed_again_where_its_times_do_not_tell(tmp_path, monkeypatch):
+def test_a_directory_is_listed_again_where_times_are_unsure(tmp_path, monkeypatch):
     root, folder = tmp_path / "runs", tmp_path / "index"
     write_run(root / "a" / "now", record("now"))
     assert listing.listed(root, known={}).seen == {}  # changed just now
@@ -383,7 +383,7 @@ def test_an_output_that_cannot_be_written(tmp_path, capsys):
         assert error.count("\n") == 1
 
 
-def test_a_file_that_changes_while_it_is_read_is_read_again_by_the_next_refresh(tmp_path, monkeypatch):
+def test_a_file_changed_during_reading_is_read_again(tmp_path, monkeypatch):
     from traincost.reading.formats import files
 
     path = write_run(tmp_path / "runs" / "a", record("a", runtime_s=100.0))
@@ -403,7 +403,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again_by_the_next_refresh(
 
 
 @pytest.mark.slow
-def test_adding_a_hundredth_takes_less_than_a_third_of_a_full_build(tmp_path):
+def test_adding_a_hundredth_takes_under_a_third_of_building(tmp_path):
     root, folder = tmp_path / "runs", tmp_path / "index"
     sections = {f"s{i}": {"seconds": 1.0, "count": 3} for i in range(12)}
     for i in range(20_000):

@@ -48,7 +48,7 @@ def test_a_setting_in_the_path_wins_and_numbers_are_numbers(tmp_path):
     assert "does not match `path_pattern`" in found.notes["note"].iloc[0]
 
 
-def test_a_log_belongs_to_the_run_around_it_but_not_to_one_at_the_root():
+def test_a_log_belongs_to_no_run_at_the_root():
     claims = Claims(with_logs=True)
     claims.add("a/run.json", "traincost", [])
     claims.add("run.json", "traincost", ["logs/one"])
@@ -61,7 +61,7 @@ def test_a_log_belongs_to_the_run_around_it_but_not_to_one_at_the_root():
     assert claims.owner("ab/log.txt", "tensorboard") is None
 
 
-def test_logs_of_one_reader_in_a_directory_are_runs_of_their_own():
+def test_logs_of_one_reader_are_runs_of_their_own():
     claims = Claims(with_logs=True)
     claims.add("a/x.json", "kineto", ["y.json"])
     assert claims.owner("a/y.json", "kineto") == "a/x.json"

@@ -33,7 +33,7 @@ def test_urls_are_told_from_paths():
     assert not any(remote.is_url(path) for path in ("runs", "/runs", "C:\\runs", "a/b://c", 3))
 
 
-def test_names_that_lead_out_of_the_folder_are_not_brought_here():
+def test_names_that_lead_out_of_the_folder_are_refused():
     for path in ("../x", "a/../../x", "a//b", "/etc/x", ".", "a\0b", "x" * 300):
         assert not remote._is_safe(path)
     assert remote._is_safe("a/b c/run.json")

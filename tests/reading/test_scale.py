@@ -93,7 +93,7 @@ run_record.read = deadly
 
 
 @pytest.mark.slow
-def test_a_file_that_kills_its_worker_costs_its_own_run_only(tmp_path, monkeypatch):
+def test_a_file_that_kills_its_worker_costs_one_run(tmp_path, monkeypatch):
     for i in range(20):
         write_run(tmp_path / "runs" / f"r{i}", record(f"r{i}" if i != 7 else "deadly"))
     (tmp_path / "site").mkdir()
@@ -181,7 +181,7 @@ def cluster(tmp_path):
 
 
 @scale
-def test_a_cluster_reads_the_same_and_survives_the_loss_of_a_worker(tmp_path, cluster, monkeypatch):
+def test_a_cluster_survives_the_loss_of_a_worker(tmp_path, cluster, monkeypatch):
     root = many_runs(tmp_path / "runs", 1_500)
     write_run(root / "poisoned", "{")
     monkeypatch.setattr(reading, "BATCH", 50)
@@ -272,7 +272,7 @@ def test_a_directory_that_vanishes_while_it_is_listed(tmp_path, monkeypatch):
     assert list(found.excluded["reason"]) == ["cannot be opened: No such file or directory"]
 
 
-def test_files_that_change_while_they_are_read_are_old_or_new_and_never_stop_the_rest(tmp_path):
+def test_files_that_change_during_reading_stop_no_others(tmp_path):
     path = write_run(tmp_path / "runs" / "a", record("a", runtime_s=1.0))
     write_run(tmp_path / "runs" / "b", record("b"))
     old, new = (json.dumps(record("a", runtime_s=t, notes="x" * n)) for t, n in ((1.0, 10), (2.0, 200_000)))

@@ -49,7 +49,7 @@ def test_every_figure_is_looked_at(drawings):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_figure_is_one_light_svg_without_style_script_or_image(drawings, name):
+def test_a_figure_is_one_light_svg_without_style_or_script(drawings, name):
     root = ElementTree.fromstring(drawings[name].svg)
     tags = {node.tag for node in root.iter()}
     assert root.tag == "svg"
@@ -79,7 +79,7 @@ def test_ids_of_different_figures_do_not_collide(drawings):
     assert len(ids) == len(set(ids))
 
 
-def test_an_empty_cell_is_hatched_and_a_full_one_has_its_number(drawings):
+def test_an_empty_cell_is_hatched_and_others_have_numbers(drawings):
     root = ElementTree.fromstring(drawings["cells"].svg)
     texts = [node.text for node in root.iter("text")]
     assert sum(bool(re.fullmatch(r"[0-9,]+\.[0-9]{2}", t or "")) for t in texts) == 5
@@ -105,7 +105,7 @@ def view_box(drawing):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_figures_of_a_page_are_as_wide_as_a_phone(drawings, name):
+def test_figures_are_as_wide_as_a_phone(drawings, name):
     assert view_box(drawings[name])[2] == pytest.approx(72 * WIDTH, abs=6)
     assert ElementTree.fromstring(drawings[name].svg).get("class") == "plot"
 

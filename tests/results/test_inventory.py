@@ -54,7 +54,7 @@ def test_a_directory_without_runs_is_still_described(tmp_path):
     )
 
 
-def test_the_files_of_an_index_are_not_taken_for_unread_ones(tmp_path):
+def test_files_of_an_index_are_not_taken_for_unread(tmp_path):
     runs = mixed(tmp_path / "runs")
     index.refresh(runs, tmp_path / "index")
     of_runs, of_index = inventory.lines(runs), inventory.lines(tmp_path / "index")
