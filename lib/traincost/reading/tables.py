@@ -10,6 +10,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 import orjson
@@ -86,12 +87,13 @@ def tabulated(places, found, redacted):
 
 
 def _table(runs, places):
+    own = zip(*map(attrgetter(*TEXTS), runs), strict=True) if runs else [[]] * len(TEXTS)
     columns = [
         places,
-        *(texts([getattr(run, name) for run in runs]) for name in TEXTS),
+        *map(texts, own),
         [run.runtime_s for run in runs],
         ["" if run.named or run.reason else _content(run) for run in runs],
-        [[printable(note) for note in run.notes] for run in runs],
+        [list(map(printable, run.notes)) if run.notes else run.notes for run in runs],
         ["" if run.reason or not run.compute else _json(run.compute) for run in runs],
         settings([run.config for run in runs]),
         _numbers([run.cost for run in runs]),

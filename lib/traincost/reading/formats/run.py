@@ -224,7 +224,7 @@ def numbers(values, what, notes):
     for name, value in values.items():
         if value is None:
             continue
-        if finite(value) and (not name.startswith("cost_") or column(name).accepts(value)):
+        if column(name).accepts(value) if name.startswith("cost_") else finite(value):
             usable[name] = value
         else:
             notes.append(f"{what} {shortened(name, 80)!r} is no usable number: taken as missing")
