@@ -91,7 +91,8 @@ def _index(folder, found):
             is_old = pointer["format"] in OLD_FORMATS
             raise NothingToReport(
                 f"the index {folder.shown} has the format {pointer['format']!r}; this version of traincost "
-                f"reads {FORMAT!r}: " + ("make it again, in a new folder" if is_old else "update traincost")
+                f"reads {FORMAT!r}: "
+                + ("refresh it with `traincost index`" if is_old else "update traincost")
             )
         parts = [Part(**part) for part in pointer["parts"]]
         unopened = [tuple(entry) for entry in pointer["unopened"]]
@@ -309,7 +310,9 @@ def _old(folder):
     """Return the index that is in a folder, or None; refuse a folder of something else."""
     found = folder.read(POINTER)
     if found is not None:
-        return _index(folder, found)
+        # One of an earlier version, which kept secrets in it, is made again.
+        is_earlier = any(f'"{name}"'.encode() in found for name in OLD_FORMATS)
+        return None if is_earlier else _index(folder, found)
     other = [name for name in folder.names() if name not in (folders.LOCK, KEY) and not _OURS.fullmatch(name)]
     if other:
         raise ParameterError(
