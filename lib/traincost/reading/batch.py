@@ -13,6 +13,7 @@ from traincost.reading.formats import READERS
 from traincost.reading.formats.files import parse_json, watched
 from traincost.reading.formats.run import UNREADABLE, Run
 from traincost.reading.listing import collector_paused
+from traincost.reading.redaction import Redactor, Rule
 from traincost.reading.rows import block
 
 BATCH = 1_000  # sources
@@ -31,6 +32,8 @@ class Task:
     places : list of int
         Positions of the sources in the listing.
     sources : list of (path, reader)
+    rule : redaction.Rule, or None
+        What is withheld of the runs; None where none are read.
     stamped : bool
         Whether to note what each source was read from.
     versions : dict, or None
@@ -42,17 +45,19 @@ class Task:
     name: str
     places: list
     sources: list
+    rule: Rule | None
     stamped: bool = False
     versions: dict | None = None
 
 
-def reader(listing, run, progress=iter, stamped=False):
+def reader(listing, run, rule, progress=iter, stamped=False):
     """Return a function of positions in a `listing.Listing`, which yields the blocks read there.
 
     Parameters
     ----------
     run : callable
         Reads tasks (`engines.engine`).
+    rule : redaction.Rule
     progress : callable
         Wraps the list of sources; moves as they are read.
     stamped : bool
@@ -62,7 +67,7 @@ def reader(listing, run, progress=iter, stamped=False):
     bar = iter(progress(listing.sources))
 
     def read(places):
-        tasks = (_task(listing, places[i : i + BATCH], stamped) for i in range(0, len(places), BATCH))
+        tasks = (_task(listing, places[i : i + BATCH], rule, stamped) for i in range(0, len(places), BATCH))
         for found in run(tasks):
             for _ in found.places:
                 next(bar, None)
@@ -71,17 +76,18 @@ def reader(listing, run, progress=iter, stamped=False):
     return read
 
 
-def _task(listing, places, stamped):
+def _task(listing, places, rule, stamped):
     sources = [listing.sources[place] for place in places]
     versions = listing.versions.near(sources) if listing.versions else None
-    return Task(listing.root, listing.name, places, sources, stamped, versions)
+    return Task(listing.root, listing.name, places, sources, rule, stamped, versions)
 
 
 def read_batch(task):
     """Return the `rows.Block` of the sources of a `Task`."""
     read = _stamped if task.stamped else _unstamped
     with collector_paused(), remote.staged(task) as root:
-        return block(task.places, (read(root, task, *source) for source in task.sources))
+        found = (read(root, task, *source) for source in task.sources)
+        return block(task.places, found, Redactor(task.rule))
 
 
 def recognised(listing, parts):
@@ -95,7 +101,7 @@ def recognised(listing, parts):
     asked = [p for p, _ in parts if hasattr(READERS[listing.sources[p][1]], "recognises")]
     dropped = set()
     for i in range(0, len(asked), BATCH):
-        task = _task(listing, asked[i : i + BATCH], False)
+        task = _task(listing, asked[i : i + BATCH], None, False)
         with remote.staged(task) as root:
             entries = zip(task.places, task.sources, strict=True)
             dropped.update(p for p, (path, name) in entries if not READERS[name].recognises(f"{root}/{path}"))

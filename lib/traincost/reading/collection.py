@@ -27,6 +27,7 @@ from traincost.reading.formats.paths import PathPattern
 from traincost.reading.formats.run import COMPLETED, FAILED, UNFINISHED, UNREADABLE
 from traincost.reading.listing import Listing, listed, readers
 from traincost.reading.ownership import gathered, upwards
+from traincost.reading.redaction import Numbering, Redactor, Rule, numbered
 from traincost.reading.remote import is_url
 from traincost.reading.rows import ALONE, EXACT, config_of, digits, joined, printable, settings
 
@@ -86,6 +87,7 @@ def read_collection(
     table=None,
     workers=1,
     scheduler="",
+    show=(),
 ):
     """Read the runs under a directory, or those of a table.
 
@@ -110,6 +112,9 @@ def read_collection(
         must hold its own work below ``if __name__ == "__main__"``.
     scheduler : str
         Address of a Dask scheduler (``tcp://host:8786``) whose workers read instead.
+    show : sequence of str
+        Settings to let through that would be withheld as a secret, a person or a machine
+        (`sensitive`): a dotted path, or the last part of one.
 
     Returns
     -------
@@ -121,20 +126,27 @@ def read_collection(
     NothingToReport
         The directory is missing, is none, cannot be read, or holds no run that can be used.
     ParameterError
-        `format` is not known, `path_pattern` cannot be used, `table` names what is not there, or
-        `scheduler` does not answer.
+        `format` is not known, `path_pattern` cannot be used, `table` names what is not there,
+        `scheduler` does not answer, or `show` asks an index for what it does not hold.
     """
     pattern = PathPattern(path_pattern) if path_pattern else None
-    parts = []
+    rule, parts = Rule(show=tuple(show)), []
     if _is_table(runs_dir):
-        listing, blocks = _read_table(os.fspath(runs_dir), format, table)
+        listing, blocks = _read_table(os.fspath(runs_dir), format, table, rule)
         titles = [_table.TITLE]
     else:
         _refuse_columns(table)
-        listing, blocks = _read_directory(runs_dir, format, progress, workers, scheduler, parts)
+        stored = index.opened(runs_dir)
+        rule = stored.rule(show) if stored else rule
+        listing, blocks = _read_directory(
+            runs_dir, stored, format, progress, (workers, scheduler), rule, parts
+        )
         titles = [READERS[name].TITLE for name in readers(format)]
-    parts += _describe(blocks, listing.sources, pattern)
-    usable, rest = _sorted_out(joined(blocks), listing.sources)
+    redactor, shown = Redactor(rule), Numbering()
+    parts += _describe(blocks, listing.sources, pattern, redactor)
+    rows = numbered(joined(blocks), shown)
+    listing, parts = _redacted(listing, parts, lambda text: shown(redactor.text(text)))
+    usable, rest = _sorted_out(rows, listing.sources)
     if require_runs:
         _refuse_nothing(listing, usable, rest, titles)
     return Collection(
@@ -151,12 +163,11 @@ def read_collection(
 # -- reading -------------------------------------------------------------------------------
 
 
-def _read_directory(runs_dir, format, progress, workers, scheduler, parts):
+def _read_directory(runs_dir, stored, format, progress, workers, rule, parts):
     """Return the listing and its blocks, and add to `parts`."""
-    stored = index.opened(runs_dir)
     listing, read = stored.reading(format) if stored else (listed(runs_dir, format), None)
-    with engine(workers, scheduler) as run:
-        read = read or batch.reader(listing, run, progress or iter)
+    with engine(*workers) as run:
+        read = read or batch.reader(listing, run, rule, progress or iter)
         blocks = list(gathered(listing.sources, read, parts))
     if not stored:
         parts[:] = batch.recognised(listing, parts)
@@ -170,7 +181,7 @@ def _is_table(runs_dir):
     return os.path.isfile(runs_dir) and ending in table_files.ENDINGS
 
 
-def _read_table(path, format, table):
+def _read_table(path, format, table, rule):
     """Return a listing of the rows of a table, and their block."""
     if format not in ("auto", _table.NAME):
         raise ParameterError(f"`format` must be auto or {_table.NAME} for a table, got {format!r}")
@@ -180,7 +191,15 @@ def _read_table(path, format, table):
         raise NothingToReport(f"runs_dir {path!r} {problem}") from None
     name = printable(os.path.splitext(os.path.basename(os.path.realpath(path)))[0])
     listing = Listing(path, name, [(place, _table.NAME) for place, _ in rows], [])
-    return listing, [_rows.block(range(len(rows)), [([run], "") for _, run in rows])]
+    return listing, [_rows.block(range(len(rows)), [([run], "") for _, run in rows], Redactor(rule))]
+
+
+def _redacted(listing, parts, shown):
+    """Return a listing and parts of runs whose paths and reasons may be published."""
+    sources = [(shown(path), reader) for path, reader in listing.sources]
+    unopened = [(shown(path), shown(reason)) for path, reason in listing.unopened]
+    parts = [(place, shown(owner)) for place, owner in parts]
+    return replace(listing, name=shown(listing.name), sources=sources, unopened=unopened), parts
 
 
 def _refuse_columns(table):
@@ -193,7 +212,7 @@ def _refuse_columns(table):
 # -- settings from elsewhere ---------------------------------------------------------------
 
 
-def _describe(blocks, sources, pattern):
+def _describe(blocks, sources, pattern, redactor):
     """Give runs the settings of the job they ran in and those in their paths, block by block.
 
     A job in whose directory runs were found is no run beside them: it is dropped, and returned
@@ -213,7 +232,7 @@ def _describe(blocks, sources, pattern):
         kept = [n for n, place in enumerate(block.places) if place not in replaced]
         blocks[i] = block = block.only(kept)
         if pattern:
-            blocks[i] = replace(block, rows=_with_path_fields(block, sources, pattern))
+            blocks[i] = replace(block, rows=_with_path_fields(block, sources, pattern, redactor))
     return [(place, sources[first][0]) for place, first in sorted(replaced.items())]
 
 
@@ -276,7 +295,7 @@ def _without_result(block, sources, replaced):
     return replace(block, rows=replace(block.rows, texts={**texts, "status": statuses, "reason": reasons}))
 
 
-def _with_path_fields(block, sources, pattern):
+def _with_path_fields(block, sources, pattern, redactor):
     """Return a block's rows with the settings that stand in their paths."""
     rows, changed, notes = block.rows, config_of(block.rows.config), list(block.rows.notes)
     for i, source in enumerate(rows.source.tolist()):
@@ -284,7 +303,7 @@ def _with_path_fields(block, sources, pattern):
         # What a table says of a run may be the path of its directory.
         found = pattern.fields(path if reader == _table.NAME else path.rpartition("/")[0])
         added = []
-        changed[i].update(flat(found, added))
+        changed[i].update(redactor.config(flat(found, added)))
         if not found:
             added.append("its path does not match `path_pattern`: those settings are not set")
         if added:

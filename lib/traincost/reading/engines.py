@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from traincost.errors import ParameterError
 from traincost.reading.batch import read_batch
 from traincost.reading.formats.run import UNREADABLE, Run
+from traincost.reading.redaction import Redactor
 from traincost.reading.rows import block
 
 CONNECT_S = 5  # to hear from a scheduler and its workers
@@ -77,7 +78,7 @@ def _whole(task, wait, submit):
     except WorkerLost:
         if len(task.sources) == 1:
             directory = task.sources[0][0].rpartition("/")[0] or task.name
-            yield block(task.places, [([Run(directory, UNREADABLE, reason=LOST)], "")])
+            yield block(task.places, [([Run(directory, UNREADABLE, reason=LOST)], "")], Redactor(task.rule))
             return
         for half in _halves(task):
             yield from _whole(half, submit(half), submit)

@@ -8,6 +8,7 @@ list names, and the next removes them. Which runs are duplicates, or parts of ot
 stored: an index is sorted out as its directory is.
 """
 
+import os
 import re
 import uuid
 from contextlib import closing
@@ -26,10 +27,12 @@ from traincost.reading.formats import READERS
 from traincost.reading.formats.files import content, state
 from traincost.reading.listing import Listing, collector_paused, listed, ordered
 from traincost.reading.ownership import gathered
+from traincost.reading.redaction import KEY_BYTES, Rule
 from traincost.reading.rows import Block, printable
 
 POINTER = "traincost-index.json"
-FORMAT = "traincost/index/1"
+FORMAT, OLDER = "traincost/index/2", "traincost/index/1"  # the older withheld nothing
+KEY = "traincost-index.key"  # of the marks of what is withheld (`redaction`): for the owner alone
 PART_SOURCES = 100_000  # of a part at most: what is held in memory at once
 RESCANNED = 0.02  # of the directories, from which on their list is written anew
 SMALL_SOURCES = 10_000  # parts with fewer are put together
@@ -68,19 +71,30 @@ def opened(path):
     Raises
     ------
     NothingToReport
-        It cannot be read, or was written by a newer version.
+        It cannot be read, or was written by another version.
     """
     folder = folders.at(path)
     try:
         found = folder.read(POINTER) if folder else None
     except OSError as problem:
         raise NothingToReport(f"{folder.shown} cannot be read: {remote.why(problem)}") from None
-    return None if found is None else _index(folder, found)
+    if found is None:
+        return None
+    stored = _index(folder, found)
+    if stored is None:
+        raise NothingToReport(
+            f"the index {folder.shown} is of an earlier version, which kept secrets in it: refresh it "
+            "with `traincost index`"
+        )
+    return stored
 
 
 def _index(folder, found):
+    """Return the index that a pointer tells of; None where an earlier version made it."""
     try:
         pointer = orjson.loads(found)
+        if pointer["format"] == OLDER:
+            return None
         if pointer["format"] != FORMAT:
             raise NothingToReport(
                 f"the index {folder.shown} has the format {pointer['format']!r}; this version of "
@@ -128,6 +142,24 @@ class Index:
     unopened: list
     directories: Part | None
     version: str
+
+    def rule(self, show):
+        """Return how the paths of its sources are redacted: as its runs were, where the key is there.
+
+        Raises
+        ------
+        ParameterError
+            Something is to be shown: what was withheld is not in the index.
+        """
+        if show:
+            raise ParameterError(
+                f"`show` needs the runs themselves; the index {self.folder.shown} holds nothing withheld"
+            )
+        try:
+            key = self.folder.read(KEY)
+        except OSError:  # the owner's alone
+            key = None
+        return Rule(key[:KEY_BYTES]) if key else Rule()
 
     def sources(self):
         """Yield (path, reader, part, row) of each source; the part is None where it was left alone."""
@@ -273,9 +305,12 @@ def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler
             with folder.locked():
                 old = _old(folder)
                 folder.remove(folder.leftovers(_OURS.fullmatch, _files(old)))
-                old = old if old and old.format == format else None
+                key = folder.read(KEY)
+                # Marks that were made with another key would not agree with new ones.
+                old = old if old and old.format == format and key else None
                 work = _Refresh(listing, directories, folder, old)
-                work.run(reader(listing, run, progress or iter, stamped=True), format)
+                rule = Rule(key[:KEY_BYTES] if key else _new_key(folder))
+                work.run(reader(listing, run, rule, progress or iter, stamped=True), format)
     return work.counts
 
 
@@ -306,12 +341,18 @@ def _needed():
         raise ParameterError("an index needs pyarrow: pip install 'traincost[scale]'") from None
 
 
+def _new_key(folder):
+    key = os.urandom(KEY_BYTES)
+    folder.publish({KEY: key}, mode=0o600)
+    return key
+
+
 def _old(folder):
     """Return the index that is in a folder, or None; refuse a folder of something else."""
     found = folder.read(POINTER)
     if found is not None:
         return _index(folder, found)
-    other = [name for name in folder.names() if name != folders.LOCK and not _OURS.fullmatch(name)]
+    other = [name for name in folder.names() if name not in (folders.LOCK, KEY) and not _OURS.fullmatch(name)]
     if other:
         raise ParameterError(
             f"{folder.shown} holds something else than an index ({other[0]!r}); give a folder of its own"

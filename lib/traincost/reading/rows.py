@@ -163,7 +163,7 @@ class Block:
         return Block(*(_picked(values, kept) for values in lists), rows)
 
 
-def block(places, found):
+def block(places, found, redacted):
     """Return the block of the sources at `places`.
 
     Parameters
@@ -171,6 +171,8 @@ def block(places, found):
     found : iterable of (list of Run, str)
         The runs in each source, and its stamp (`Block`). They are taken in one by one, so that
         no run need be kept.
+    redacted : callable
+        Returns a `Run` without what is to be withheld (`redaction.Redactor`).
     """
     columns, claims, parts, stamps = _Columns(), [], [], []
     for source, (runs, stamp) in enumerate(found):
@@ -179,7 +181,7 @@ def block(places, found):
         parts.append([part for run in read for part in run.parts])
         stamps.append(stamp)
         for run in runs:
-            columns.add(run, source)
+            columns.add(redacted(run), source)
     return Block(list(places), claims, parts, stamps, columns.rows())
 
 

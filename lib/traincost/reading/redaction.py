@@ -1,0 +1,274 @@
+"""Keep secrets, persons and machines out of everything that is made of runs.
+
+What a reader returns passes here before anything else sees it (`Redactor`). Withheld text becomes
+a mark: its kind and a digest, equal where the text was, so that batches read apart agree. The key
+of the digest is random: without it, not even a host or user of a known list can be found by trial.
+An index keeps the key beside it, for its owner alone, so that a refresh goes on with the same
+marks. Once a collection is put together, marks become "host 1", "user 2", "withheld 3", in the
+order of their first appearance (`numbered`).
+"""
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from traincost.reading import sensitive
+from traincost.reading.rows import TEXTS, Coded, Pairs
+from traincost.reading.sensitive import HOST, SECRET, USER, vocabulary
+
+HOME = "home"
+KEY_BYTES = 16
+MAX_CACHED = 50_000  # texts and settings of which a decision is kept
+_MARK = re.compile(r"‹(withheld|user|host|home):([0-9a-f]{16})›")
+_SIGN, _ESCAPED = "‹", r"\u2039"
+_NAMED = ("cost", "scores", "sections")
+# Short, and without a sign that a path, an address or a pair has.
+_PLAIN = re.compile(r"[\w .,+-]{0,18}|[\d:T.+Z-]*")
+# Accounts that many have: their names stand in paths that tell of no one.
+_NO_ONE = vocabulary(
+    "root user users ubuntu admin runner jovyan vscode app work workspace data home shared public default "
+    "hadoop test guest ec2-user"
+)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a collection is redacted.
+
+    Attributes
+    ----------
+    key : bytes
+        Of the digests.
+    show : tuple of str
+        Settings that are let through: a dotted path, or the last part of one.
+    """
+
+    key: bytes = field(default_factory=lambda: os.urandom(KEY_BYTES))
+    show: tuple = ()
+
+    def shows(self, name):
+        """Say whether a setting is let through."""
+        return name in self.show or name.rpartition(".")[2] in self.show
+
+
+class Redactor:
+    """Redacts runs, and remembers what it decided: a name or value that comes again costs nothing.
+
+    Parameters
+    ----------
+    rule : Rule
+    """
+
+    def __init__(self, rule):
+        self._rule = rule
+        self._names, self._settings, self._texts, self._plain_names = {}, {}, {}, set()
+
+    def __call__(self, run):
+        """Return a `Run` without what is to be withheld; its dicts are replaced, not changed."""
+        run.config = self.config(run.config)
+        for name in TEXTS:
+            setattr(run, name, self.text(getattr(run, name)))
+        run.notes = [self.text(note) for note in run.notes]
+        run.fingerprint = run.fingerprint and self._digest(run.fingerprint)
+        run.cost, run.scores, run.sections = map(self._renamed, (run.cost, run.scores, run.sections))
+        run.compute = within(run.compute, self.text)
+        return run
+
+    def config(self, config):
+        """Return flat settings without what is to be withheld; a number stays one."""
+        known, changed, persons = self._settings, {}, ()
+        for name, value in config.items():
+            if value.__class__ is str:
+                shown, found = known.get((name, value)) or self._setting(name, value)
+                if shown is not value:
+                    changed[name], persons = shown, persons + found
+        if changed:
+            config = {**config, **changed}
+        return self._renamed(self._without_persons(config, persons) if persons else config)
+
+    def text(self, text):
+        """Return a text without what has the shape of something to be withheld."""
+        if _PLAIN.fullmatch(text):
+            return text
+        found = self._texts.get(text)
+        return _kept(self._texts, text, self._shaped(text)) if found is None else found
+
+    def _setting(self, name, value):
+        """Return what stands in the place of a setting, and the persons that it named."""
+        found = (value, ())
+        if not self._rule.shows(name):
+            named = self._names.get(name) or _kept(self._names, name, sensitive.named(name))
+            if sensitive.is_withheld(named, value):
+                persons = (value,) if named.kind == USER and value not in _NO_ONE else ()
+                found = (self._mark(named.kind or SECRET, value), persons)
+            elif (shown := self.text(value)) != value:
+                found = (shown, tuple(set(_persons(value)) - _NO_ONE))
+        return _kept(self._settings, (name, value), found)
+
+    def _without_persons(self, config, persons):
+        """Return settings in whose paths the persons that others named are withheld too."""
+        person = re.compile(rf"(?<=[/\\])(?:{'|'.join(map(re.escape, persons))})(?=[/\\]|$)")
+        return {
+            name: person.sub(self._marked(USER), value)
+            if value.__class__ is str and ("/" in value or "\\" in value) and not self._rule.shows(name)
+            else value
+            for name, value in config.items()
+        }
+
+    def _renamed(self, mapping):
+        """Return a mapping whose names are redacted."""
+        if mapping.keys() <= self._plain_names:
+            return mapping
+        # A home is a person here: `~` could make one name of two.
+        shown = {name: self.text(name).replace(f"‹{HOME}:", f"‹{USER}:") for name in mapping}
+        self._plain_names.update(name for name in shown if shown[name] == name)
+        return {shown[name]: value for name, value in mapping.items()}
+
+    # -- shapes ----------------------------------------------------------------------------
+
+    def _shaped(self, text):
+        if sensitive.LONG.search(text):
+            text = sensitive.TOKEN.sub(self._marked(SECRET), text)
+        if "://" in text and "@" in text:
+            text = sensitive.USERINFO.sub(self._marked(SECRET), text)
+        if "=" in text or ":" in text or "--" in text:
+            text = self._without_pairs(text)
+        if "@" in text:
+            text = sensitive.EMAIL.sub(self._marked(USER), text)
+            text = sensitive.LOGIN.sub(lambda m: f"{self._mark(USER, m[1])}@{self._mark(HOST, m[2])}", text)
+        if "/" in text or "\\" in text:
+            text = sensitive.HOME.sub(lambda m: self._mark(HOME, _person(m)), text)
+            text = sensitive.DEEP_HOME.sub(lambda m: m[1] + self._mark(USER, m[2]), text)
+        return text
+
+    def _without_pairs(self, text):
+        """Return a text without the values that stand beside the name of a secret, person or host."""
+        parts, at = [], 0
+        for pair in sensitive.PAIR.finditer(text):
+            value = sensitive.VALUE.match(text, pair.end()) if pair.start() >= at else None
+            if value and self._is_withheld_pair(pair, value[value.lastindex]):
+                start, end = value.span(value.lastindex)
+                kind = sensitive.named(pair[1] or pair[3]).kind or SECRET
+                parts += [text[at:start], self._mark(kind, text[start:end])]
+                at = end
+        return "".join([*parts, text[at:]])
+
+    def _is_withheld_pair(self, pair, value):
+        name = sensitive.named(pair[1] or pair[3])
+        if value.startswith(_SIGN) or not (name.kind or name.is_wandbs):
+            return False
+        # "user: hello" may be talk; user=anna and "user": "anna" are not.
+        is_talk = name.kind != SECRET and pair[2] and "=" not in pair[2] and not set("\"'") & set(pair[2])
+        return not is_talk and sensitive.is_withheld(name, value)
+
+    def _marked(self, kind):
+        return lambda match: self._mark(kind, match[0])
+
+    def _mark(self, kind, text):
+        return f"‹{kind}:{self._digest(text)}›"
+
+    def _digest(self, text):
+        return hashlib.blake2b(text.encode("utf-8", "replace"), key=self._rule.key, digest_size=8).hexdigest()
+
+
+def _kept(cache, key, value):
+    if len(cache) >= MAX_CACHED:
+        cache.clear()
+    cache[key] = value
+    return value
+
+
+def _persons(text):
+    homes = map(_person, sensitive.HOME.finditer(text))
+    return [*homes, *(match[2] for match in sensitive.DEEP_HOME.finditer(text))]
+
+
+def _person(match):
+    return next(filter(None, match.groups()))
+
+
+def within(value, shown):
+    """Return a JSON value with `shown` of each text in it, names too."""
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, dict):
+        return {shown(name): within(inner, shown) for name, inner in value.items()}
+    return [within(inner, shown) for inner in value] if isinstance(value, list) else value
+
+
+# -- numbers for marks ---------------------------------------------------------------------
+
+
+class Numbering:
+    """Numbers marks of one kind in the order in which they are shown to it."""
+
+    def __init__(self):
+        self._numbers = {}
+
+    def __call__(self, text):
+        """Return a text with words in the place of its marks."""
+        return _MARK.sub(self._word, text) if _SIGN in text else text
+
+    def _word(self, mark):
+        kind, digest = mark.groups()
+        numbers = self._numbers.setdefault(kind, {})
+        return "~" if kind == HOME else f"{kind} {numbers.setdefault(digest, len(numbers) + 1)}"
+
+
+def numbered(rows, shown):
+    """Return `rows.Rows` with words in the place of marks, and a note of each field that had one.
+
+    Parameters
+    ----------
+    rows : rows.Rows
+    shown : Numbering
+    """
+    found, pairs = {}, {}
+    for name, column in (("config", rows.config), *((name, getattr(rows, name)) for name in _NAMED)):
+        coded, has_mark = zip(*(_numbered(levels, shown) for levels in reversed(column.coded)), strict=True)
+        pairs[name] = Pairs(column.lengths, coded[::-1], column.plain)
+        at = np.flatnonzero(np.logical_or.reduce(has_mark))
+        names = pairs[name].coded[0]
+        for run, code in zip(column.runs[at].tolist(), names.codes[at].tolist(), strict=True):
+            found.setdefault(run, {})[names.levels[code] if name == "config" else name] = None
+    texts = {}
+    for name, values in rows.texts.items():
+        for run in [i for i, value in enumerate(values) if _is_marked(value)]:
+            found.setdefault(run, {})[name] = None
+        texts[name] = list(map(shown, values))
+    notes = [_numbered_json(text, shown) for text in rows.notes]
+    for run, names in found.items():
+        added = [f"withheld: `{name}`" for name in names]
+        notes[run] = json.dumps([*json.loads(notes[run] or "[]"), *added])
+    compute = [_numbered_json(text, shown) for text in rows.compute]
+    return replace(rows, texts=texts, notes=notes, compute=compute, **pairs)
+
+
+def _is_marked(text):
+    return _SIGN in text and bool(_MARK.search(text))
+
+
+def _numbered(coded, shown):
+    """Return levels with words in the place of marks, and which values had one."""
+    is_marked = np.array([isinstance(level, str) and _is_marked(level) for level in coded.levels], dtype=bool)
+    if not is_marked.any():
+        return coded, np.zeros(len(coded.codes), dtype=bool)
+    has_mark = is_marked[coded.codes]
+    at = np.flatnonzero(has_mark)
+    codes, first = np.unique(coded.codes[at], return_index=True)
+    words = {code: shown(coded.levels[code]) for code in codes[np.argsort(first)].tolist()}
+    levels = {}
+    table = [
+        levels.setdefault(words.get(code, level), len(levels)) for code, level in enumerate(coded.levels)
+    ]
+    return Coded(list(levels), np.array(table, dtype=np.int32)[coded.codes]), has_mark
+
+
+def _numbered_json(text, shown):
+    if _SIGN not in text and _ESCAPED not in text:
+        return text
+    return json.dumps(within(json.loads(text), shown))
