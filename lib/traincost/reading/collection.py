@@ -145,7 +145,7 @@ def read_collection(
     redactor, shown = Redactor(rule), Numbering()
     parts += _describe(blocks, listing.sources, pattern, redactor)
     rows = numbered(joined(blocks), shown)
-    listing, parts = _redacted(listing, parts, lambda text: shown(redactor.text(text)))
+    listing, parts = _redacted(listing, parts, lambda texts: map(shown, redactor.texts(texts)))
     usable, rest = _sorted_out(rows, listing.sources)
     if require_runs:
         _refuse_nothing(listing, usable, rest, titles)
@@ -196,10 +196,11 @@ def _read_table(path, format, table, rule):
 
 def _redacted(listing, parts, shown):
     """Return a listing and parts of runs whose paths and reasons may be published."""
-    sources = [(shown(path), reader) for path, reader in listing.sources]
-    unopened = [(shown(path), shown(reason)) for path, reason in listing.unopened]
-    parts = [(place, shown(owner)) for place, owner in parts]
-    return replace(listing, name=shown(listing.name), sources=sources, unopened=unopened), parts
+    paths, readers = zip(*listing.sources, strict=True) if listing.sources else ((), ())
+    sources = list(zip(shown(paths), readers, strict=True))
+    unopened = [tuple(shown(entry)) for entry in listing.unopened]
+    parts = [(place, *shown([owner])) for place, owner in parts]
+    return replace(listing, name=next(shown([listing.name])), sources=sources, unopened=unopened), parts
 
 
 def _refuse_columns(table):

@@ -13,6 +13,7 @@ import json
 import os
 import re
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 
 import numpy as np
 
@@ -26,6 +27,10 @@ MAX_CACHED = 50_000  # texts and settings of which a decision is kept
 _MARK = re.compile(r"‹(withheld|user|host|home):([0-9a-f]{16})›")
 _SIGN, _ESCAPED = "‹", r"\u2039"
 _NAMED = ("cost", "scores", "sections")
+_OTHER_TEXTS = tuple(name for name in TEXTS if name != "run_id")
+_other_texts = attrgetter(*_OTHER_TEXTS)
+# One of these is in a path of which something is withheld, or a long name.
+_SIGNS = ("@", "=", ":", "~", "\\", "--", "/home", "/user", "/Users", "/root")
 # Short, and without a sign that a path, an address or a pair has.
 _PLAIN = re.compile(r"[\w .,+-]{0,18}|[\d:T.+Z-]*")
 # Accounts that many have: their names stand in paths that tell of no one.
@@ -65,17 +70,23 @@ class Redactor:
 
     def __init__(self, rule):
         self._rule = rule
-        self._names, self._settings, self._texts, self._plain_names = {}, {}, {}, set()
+        self._names, self._settings, self._changed, self._plain = {}, {}, {}, set()
 
     def __call__(self, run):
         """Return a `Run` without what is to be withheld; its dicts are replaced, not changed."""
         run.config = self.config(run.config)
-        for name in TEXTS:
-            setattr(run, name, self.text(getattr(run, name)))
-        run.notes = [self.text(note) for note in run.notes]
-        run.fingerprint = run.fingerprint and self._digest(run.fingerprint)
-        run.cost, run.scores, run.sections = map(self._renamed, (run.cost, run.scores, run.sections))
-        run.compute = within(run.compute, self.text)
+        run.run_id = self.text(run.run_id)
+        if not self._plain.issuperset(_other_texts(run)):
+            for name in _OTHER_TEXTS:
+                setattr(run, name, self.text(getattr(run, name)))
+        run.cost, run.scores = self._renamed(run.cost), self._renamed(run.scores)
+        run.sections = self._renamed(run.sections)
+        if run.notes:
+            run.notes = list(map(self.text, run.notes))
+        if run.fingerprint:
+            run.fingerprint = self._digest(run.fingerprint)
+        if run.compute:
+            run.compute = within(run.compute, self.text)
         return run
 
     def config(self, config):
@@ -84,7 +95,7 @@ class Redactor:
         for name, value in config.items():
             if value.__class__ is str:
                 shown, found = known.get((name, value)) or self._setting(name, value)
-                if shown is not value:
+                if shown is not None:
                     changed[name], persons = shown, persons + found
         if changed:
             config = {**config, **changed}
@@ -92,14 +103,25 @@ class Redactor:
 
     def text(self, text):
         """Return a text without what has the shape of something to be withheld."""
-        if _PLAIN.fullmatch(text):
+        if text in self._plain:
             return text
-        found = self._texts.get(text)
-        return _kept(self._texts, text, self._shaped(text)) if found is None else found
+        found = text if _PLAIN.fullmatch(text) else self._changed.get(text) or self._shaped(text)
+        if found != text:
+            return _kept(self._changed, text, found)
+        if len(self._plain) >= MAX_CACHED:
+            self._plain.clear()
+        self._plain.add(text)
+        return text
+
+    def texts(self, texts):
+        """Return a list of texts without what has such a shape."""
+        together = "\n".join(texts)
+        has_sign = any(sign in together for sign in _SIGNS)
+        return list(map(self.text, texts)) if has_sign or sensitive.may_hold_token(together) else texts
 
     def _setting(self, name, value):
-        """Return what stands in the place of a setting, and the persons that it named."""
-        found = (value, ())
+        """Return what stands in the place of a setting, None for itself, and the persons it named."""
+        found = (None, ())
         if not self._rule.shows(name):
             named = self._names.get(name) or _kept(self._names, name, sensitive.named(name))
             if sensitive.is_withheld(named, value):
@@ -121,17 +143,15 @@ class Redactor:
 
     def _renamed(self, mapping):
         """Return a mapping whose names are redacted."""
-        if mapping.keys() <= self._plain_names:
+        if self._plain.issuperset(mapping):
             return mapping
         # A home is a person here: `~` could make one name of two.
-        shown = {name: self.text(name).replace(f"‹{HOME}:", f"‹{USER}:") for name in mapping}
-        self._plain_names.update(name for name in shown if shown[name] == name)
-        return {shown[name]: value for name, value in mapping.items()}
+        return {self.text(name).replace(f"‹{HOME}:", f"‹{USER}:"): value for name, value in mapping.items()}
 
     # -- shapes ----------------------------------------------------------------------------
 
     def _shaped(self, text):
-        if sensitive.LONG.search(text):
+        if sensitive.may_hold_token(text):
             text = sensitive.TOKEN.sub(self._marked(SECRET), text)
         if "://" in text and "@" in text:
             text = sensitive.USERINFO.sub(self._marked(SECRET), text)
@@ -237,14 +257,16 @@ def numbered(rows, shown):
             found.setdefault(run, {})[names.levels[code] if name == "config" else name] = None
     texts = {}
     for name, values in rows.texts.items():
-        for run in [i for i, value in enumerate(values) if _is_marked(value)]:
+        marked = (
+            [i for i, value in enumerate(values) if _is_marked(value)] if _SIGN in "".join(values) else []
+        )
+        texts[name] = list(map(shown, values)) if marked else values
+        for run in marked:
             found.setdefault(run, {})[name] = None
-        texts[name] = list(map(shown, values))
-    notes = [_numbered_json(text, shown) for text in rows.notes]
+    notes, compute = (_numbered_json(texts, shown) for texts in (rows.notes, rows.compute))
     for run, names in found.items():
         added = [f"withheld: `{name}`" for name in names]
         notes[run] = json.dumps([*json.loads(notes[run] or "[]"), *added])
-    compute = [_numbered_json(text, shown) for text in rows.compute]
     return replace(rows, texts=texts, notes=notes, compute=compute, **pairs)
 
 
@@ -268,7 +290,11 @@ def _numbered(coded, shown):
     return Coded(list(levels), np.array(table, dtype=np.int32)[coded.codes]), has_mark
 
 
-def _numbered_json(text, shown):
-    if _SIGN not in text and _ESCAPED not in text:
-        return text
-    return json.dumps(within(json.loads(text), shown))
+def _numbered_json(texts, shown):
+    together = "".join(texts)
+    if _SIGN not in together and _ESCAPED not in together:
+        return list(texts)
+    return [
+        json.dumps(within(json.loads(text), shown)) if _SIGN in text or _ESCAPED in text else text
+        for text in texts
+    ]

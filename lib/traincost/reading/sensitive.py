@@ -191,6 +191,11 @@ def looks_random(text):
     return any(len(_CHANGE.findall(c)) >= max(2, len(c) / 4) for c in _CHUNK.findall(text))
 
 
+def may_hold_token(text):
+    """Say whether `TOKEN` may find something in a text: a quick look before the long one."""
+    return bool(_LONG.search(text)) or "Bearer" in text or "Basic" in text
+
+
 # -- shapes --------------------------------------------------------------------------------
 
 _B = r"(?<![A-Za-z0-9])"
@@ -212,7 +217,7 @@ TOKEN = re.compile(
     r"|Bearer\s+[\w.~+/=-]{12,}|Basic\s+(?=[A-Za-z+/]{0,64}[\d=])[A-Za-z0-9+/]{12,}=*"
     r")"
 )
-LONG = re.compile(r"[A-Za-z0-9_.\-]{16}|-----BEGIN|Bearer|Basic|webhooks|slack")  # without it, no `TOKEN`
+_LONG = re.compile(r"[A-Za-z0-9_.\-]{12}")
 USERINFO = re.compile(
     r"(?<=://)(?!git@)(?:[^\s/?#‹]{1,999}|[^\s/@:?#‹]{1,99}:(?!\d{1,5}/)[^\s@‹]{1,99})(?=@)"
 )
