@@ -145,7 +145,7 @@ def read_collection(
     redactor, shown = Redactor(rule), Numbering()
     parts += _describe(blocks, listing.sources, pattern, redactor)
     rows = numbered(joined(blocks), shown)
-    listing, parts = _redacted(listing, parts, lambda texts: map(shown, redactor.texts(texts)))
+    listing, parts = _redacted(listing, parts, lambda texts: map(shown, redactor.paths(texts)))
     usable, rest = _sorted_out(rows, listing.sources)
     if require_runs:
         _refuse_nothing(listing, usable, rest, titles)

@@ -113,11 +113,16 @@ class Redactor:
         self._plain.add(text)
         return text
 
-    def texts(self, texts):
-        """Return a list of texts without what has such a shape."""
-        together = "\n".join(texts)
-        has_sign = any(sign in together for sign in _SIGNS)
-        return list(map(self.text, texts)) if has_sign or sensitive.may_hold_token(together) else texts
+    def paths(self, paths):
+        """Return a list of paths without what has such a shape."""
+        together = "\n".join(paths)
+        has_sign = any(sign in together for sign in _SIGNS) or sensitive.may_hold_token(together)
+        return list(map(self._path, paths)) if has_sign else paths
+
+    def _path(self, path):
+        # The directory by itself, as in the name of a run that has no other.
+        directory, slash, name = path.rpartition("/")
+        return self.text(path) if path.startswith("/") else self.text(directory) + slash + self.text(name)
 
     def _setting(self, name, value):
         """Return what stands in the place of a setting, None for itself, and the persons it named."""
@@ -172,6 +177,7 @@ class Redactor:
             value = sensitive.VALUE.match(text, pair.end()) if pair.start() >= at else None
             if value and self._is_withheld_pair(pair, value[value.lastindex]):
                 start, end = value.span(value.lastindex)
+                end = sensitive.REST.match(text, end).end()
                 kind = sensitive.named(pair[1] or pair[3]).kind or SECRET
                 parts += [text[at:start], self._mark(kind, text[start:end])]
                 at = end

@@ -14,6 +14,7 @@ from bisect import bisect_left
 from contextlib import contextmanager
 
 from traincost.errors import NothingToReport, ParameterError
+from traincost.reading import sensitive
 from traincost.reading.formats.files import MAX_FILE_MIB, digest_of_names, fetched
 from traincost.reading.rows import printable
 
@@ -87,7 +88,7 @@ def shown(url):
     >>> shown("s3://key:secret@bucket/runs?token=x")
     's3://bucket/runs'
     """
-    return re.sub(r"://[^/@]*@", "://", url).partition("?")[0]
+    return sensitive.USERINFO.sub("", url).replace("://@", "://").partition("?")[0]
 
 
 def filesystem(url):
@@ -98,7 +99,8 @@ def filesystem(url):
     ParameterError
         There is none for it, it lacks a package, or the URL holds a password.
     """
-    if re.search(r"://[^/@]*:[^/@]*@", url):
+    login = sensitive.USERINFO.search(url)
+    if login and ":" in login[0]:
         raise ParameterError(
             f"{shown(url)!r} must hold no password: give it by the environment, or in fsspec's settings"
         )

@@ -228,7 +228,7 @@ EMAIL = re.compile(
 LOGIN = re.compile(r"(?<![\w.@/-])(?!git@)([a-z_][\w.-]*)@([A-Za-z0-9][\w.-]*)(?=:[/~.\w])")
 _NAME = r"[^/\\\s'\",;:()\[\]{}<>|&=?#*$‹]+"
 HOME = re.compile(
-    rf"(?:(?<![\w.~/\\-])|(?<=file://))/(?:home|Users)/({_NAME})"
+    rf"(?:(?<![\w.~/\\-])|(?<=file://))/(?:home|homes|Users|users)/({_NAME})"
     r"|(?<![A-Za-z0-9])[A-Za-z]:[\\/]+Users[\\/]+([^\\/:*?\"<>|\r\n]+)"
     r"|(?<![\w.~/\\-])/(root)(?![\w.-])"
     r"|(?<![\w.~/\\-])~([A-Za-z_][\w.-]*)(?=/|$)"
@@ -242,5 +242,6 @@ PAIR = re.compile(
 )
 VALUE = re.compile(
     r"\\\"(.*?)\\\"|\"((?:\\.|[^\"\\])*)\"|'((?:\\.|[^'\\])*)'|(\[[^\[\]]*\])"
-    r"|((?:(?:Bearer|Basic|Token|token)\s+)?[^\s,;&\"'|}\])]+)"
+    r"|((?:(?:Bearer|Basic|Token|token)\s+)?[^\s,;&\"'|}\])]{1,400})"
 )
+REST = re.compile(r"[^\s,;&\"'|}\])]*")  # of a longer value without quotes
