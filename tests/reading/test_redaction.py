@@ -141,6 +141,23 @@ def test_a_home_keeps_all_but_the_person():
     assert found == {"a": "~/data/cifar", "b": r"~\x", "c": "~/x", "d": "/nfs/home/user 1/x"}
 
 
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (
+            "a/events.out.tfevents.1700000000.gpu03.example.org.12.0",
+            "a/events.out.tfevents.1700000000.host 1.12.0",
+        ),
+        ("events.out.tfevents.1700000000.gpu-03.12.0.v2", "events.out.tfevents.1700000000.host 1.12.0.v2"),
+        ("events.out.tfevents.1700000000.gpu03", "events.out.tfevents.1700000000.host 1"),
+        ("a/gpu03_1234.17000.pt.trace.json", "a/host 1_1234.17000.pt.trace.json"),
+    ],
+)
+def test_the_host_leaves_the_names_of_logs(path, expected):
+    (found,) = Redactor(Rule()).paths([path])
+    assert Numbering()(found) == expected
+
+
 def test_a_url_keeps_all_but_the_login():
     assert shown({"a": "postgresql://u:p@ss@db:5432/x"}) == {"a": "postgresql://withheld 1@db:5432/x"}
 

@@ -158,6 +158,8 @@ class Redactor:
     def _shaped(self, text):
         if sensitive.may_hold_token(text):
             text = sensitive.TOKEN.sub(self._marked(SECRET), text)
+        if "tfevents." in text or ".trace.json" in text:
+            text = sensitive.HOST_FILE.sub(self._without_host, text)
         if "://" in text and "@" in text:
             text = sensitive.USERINFO.sub(self._marked(SECRET), text)
         if "=" in text or ":" in text or "--" in text:
@@ -169,6 +171,10 @@ class Redactor:
             text = sensitive.HOME.sub(lambda m: self._mark(HOME, _person(m)), text)
             text = sensitive.DEEP_HOME.sub(lambda m: m[1] + self._mark(USER, m[2]), text)
         return text
+
+    def _without_host(self, match):
+        before, host = filter(None, match.groups()) if match[1] else ("", match[4])
+        return before + self._mark(HOST, host) if sensitive.is_host(host) else match[0]
 
     def _without_pairs(self, text):
         """Return a text without the values that stand beside the name of a secret, person or host."""
