@@ -287,7 +287,7 @@ def _listed(runs_dir, format, folder):
     """
     with folders.told(folder):
         found = None if remote.is_url(runs_dir) else folder.read(POINTER)
-    old = None if found is None else _index(folder, found)
+    old = _current(folder, found)
     try:
         known = old.seen() if old and old.format == format else {}
     except NothingToReport:  # replaced meanwhile by another refresh, or damaged
@@ -300,6 +300,12 @@ def _listed(runs_dir, format, folder):
     return listing, old.directories if known and is_alike else None
 
 
+def _current(folder, found):
+    """Return the index of a pointer; None for one of an earlier version, which is made again."""
+    is_earlier = found is not None and any(f'"{name}"'.encode() in found for name in OLD_FORMATS)
+    return None if found is None or is_earlier else _index(folder, found)
+
+
 def _new_key(folder):
     key = os.urandom(KEY_BYTES)
     folder.publish({KEY: key}, mode=0o600)
@@ -310,9 +316,7 @@ def _old(folder):
     """Return the index that is in a folder, or None; refuse a folder of something else."""
     found = folder.read(POINTER)
     if found is not None:
-        # One of an earlier version, which kept secrets in it, is made again.
-        is_earlier = any(f'"{name}"'.encode() in found for name in OLD_FORMATS)
-        return None if is_earlier else _index(folder, found)
+        return _current(folder, found)
     other = [name for name in folder.names() if name not in (folders.LOCK, KEY) and not _OURS.fullmatch(name)]
     if other:
         raise ParameterError(
