@@ -6,6 +6,8 @@ import importlib
 import pytest
 from conftest import ROOT
 
+import traincost as tc
+
 LIB = ROOT / "lib"
 MODULES = [
     ".".join(path.relative_to(LIB).with_suffix("").parts)
@@ -14,8 +16,22 @@ MODULES = [
 ]
 
 
+@pytest.fixture(scope="module")
+def shipped():
+    """What the examples are about."""
+    runs_dir = ROOT / "notebooks/runs/demo-sweep"
+    imported = {name: getattr(tc, name) for name in ("read", "estimate")}
+    return {
+        **imported,
+        "runs_dir": runs_dir,
+        "runs": tc.read(runs_dir),
+        "systems": ROOT / "params/milestones.yaml",
+    }
+
+
 @pytest.mark.parametrize("name", MODULES)
-def test_examples(name):
-    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+def test_examples(name, shipped):
+    module, flags = importlib.import_module(name), doctest.NORMALIZE_WHITESPACE
+    result = doctest.testmod(module, extraglobs=shipped, optionflags=flags)
     assert result.attempted > 0
     assert result.failed == 0

@@ -100,7 +100,7 @@ def written(tmp_path, factor, n=6, **config):
 
 
 @pytest.mark.parametrize(("factor", "n", "status"), [(1.01, 6, 0), (1.5, 6, 3), (1.5, 1, 4)])
-def test_the_command_ends_with_its_outcome_and_writes_what_is_asked(tmp_path, capsys, factor, n, status):
+def test_the_command_ends_with_its_outcome_and_writes_files(tmp_path, capsys, factor, n, status):
     sides = written(tmp_path, factor, n)
     files = [str(tmp_path / name) for name in ("out.json", "out.xml", "out.md")]
     asked = [x for pair in zip(("--json", "--junit", "--markdown"), files, strict=True) for x in pair]

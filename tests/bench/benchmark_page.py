@@ -50,7 +50,7 @@ def benchmark(found):
             Figure.of("ratios", judged(frame), draw_ratios, _caption_ratios),
             measured_table(frame),
         ],
-        "machine": [machine(found), _machine_table(found.machine)],
+        "machine": [machine(found), _machine_table({"repetitions": found.n_repetitions, **found.machine})],
     }
     parts = {name: Result.showing(f"benchmark.{name}", frame, *blocks) for name, blocks in parts.items()}
     return Result("benchmark", frame, parts=parts, of=found.name)
@@ -243,7 +243,7 @@ def _machine_table(values):
         "machine",
         say("Measured on."),
         (Heading("name", "name"), Heading("value", "value")),
-        pd.DataFrame([(name, str(value)) for name, value in values.items()], columns=["name", "value"]),
+        pd.DataFrame(values.items(), columns=["name", "value"], dtype=object),
         0,
         "the machine",
         holds=("machine",),

@@ -60,7 +60,10 @@ def address(folder):
     disabled = {"@jupyterlab/apputils-extension:announcements": True}
     (config / "page_config.json").write_text(json.dumps({"disabledExtensions": disabled}))
     # A cell outside the window is not drawn otherwise, and could not be read here.
-    settings = {"@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"}}
+    settings = {
+        "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
+        "@jupyterlab/completer-extension:manager": {"providerTimeout": MINUTE_MS},
+    }
     (config / "default_setting_overrides.json").write_text(json.dumps(settings))
     port = _free_port()
     server = subprocess.Popen(
@@ -115,7 +118,7 @@ def _environment(home):
 
 
 def _answering(address, server, log):
-    for _ in range(300):
+    for _ in range(900):
         assert server.poll() is None, log.read_text()
         try:
             with urllib.request.urlopen(f"{address}/api/status", timeout=5):
@@ -158,7 +161,7 @@ def lab(browser, address, folder, theme):
 
     context.route("**", guard)
     page = context.new_page()
-    page.on("pageerror", lambda error: unwanted.append(str(error)))
+    page.on("pageerror", lambda error: unwanted.append(f"{error} {error.stack}"))
     page.on("dialog", lambda dialog: (unwanted.append(dialog.message), dialog.dismiss()))
     page.on("websocket", lambda socket: _note_socket(socket.url, address, unwanted))
     yield page
@@ -172,7 +175,7 @@ def _note_socket(url, address, unwanted):
 
 
 def open_notebook(page, address, name):
-    page.goto(f"{address}/lab/tree/{name}?reset")
+    page.goto(f"{address}/lab/tree/{name}?reset", timeout=2 * MINUTE_MS)
     page.wait_for_selector(CELLS, timeout=2 * MINUTE_MS)
     wait_for_idle(page)
 

@@ -162,7 +162,7 @@ def test_a_failed_cell_is_refused():
 
 
 def test_an_undeclared_parameter_is_refused():
-    declared = cell(source='rows: str = ""  # a setting', tags=["parameters"])
+    declared = cell({"text/plain": "1"}, source='rows: str = ""  # a setting', tags=["parameters"])
     with pytest.raises(ParameterError, match="did you mean 'rows'"):
         exported(declared, papermill={"parameters": {"row": "x"}})
 
@@ -175,9 +175,14 @@ def test_parameters_and_versions_close_the_page(runs):
 
 
 def test_code_is_shown_where_the_notebook_asks():
-    shown = exported(cell(source="x = '<b>'"), traincost={"code": True})[0]
-    assert "x = &#39;&lt;b&gt;&#39;" in shown
-    assert "x = " not in exported(cell(source="x = '<b>'"))[0]
+    made = cell({"text/plain": "1"}, source="x = '<b>'")
+    assert "x = &#39;&lt;b&gt;&#39;" in exported(made, traincost={"code": True})[0]
+    assert "x = " not in exported(made)[0]
+
+
+def test_a_notebook_that_was_not_executed_is_refused():
+    with pytest.raises(RefusedNotebook, match="was it executed"):
+        exported(cell(source="1"))
 
 
 def test_headings_without_content_are_left_out(runs):

@@ -38,9 +38,7 @@ def test_a_number_with_two_values_is_refused():
     page = Gathered()
     page.add(result({"a": 1.0}))
     page.add(result({"a": 1.0 + 1e-12, "b": 2}, name="other"))
-    with pytest.raises(
-        RefusedNotebook, match=r"the number 'a' is 1.0 and 2.0 on.*third\(…, name="
-    ):
+    with pytest.raises(RefusedNotebook, match=r"the number 'a' is 1.0 and 2.0 on.*third\(…, name="):
         page.add(result({"a": 2.0}, name="third"))
     page.add(result({"a": 2.0}, name="third", prefix="second"))
     assert page.report["numbers"] == {"a": 1.0, "b": 2, "second.a": 2.0}

@@ -303,3 +303,10 @@ def test_a_table_is_checked_by_its_columns():
     assert checks.table({"runtime_unit": "ms", "rows": "x"}).runtime_unit == "ms"
     with pytest.raises(ParameterError, match="`cost_columns`: 'm' must be one of"):
         checks.table({"cost_columns": {"m": "stones"}})
+
+
+def test_an_absolute_path_is_shown_by_its_last_part():
+    known = declared(notebook('note: str = ""\nlinks: dict = {}\nfiles: list = []'))
+    values = {"note": "/home/me/x.csv", "links": {"a": "/b/c.html"}, "files": ["/home/me/y.csv", "z"]}
+    shown = parameters.public(values, known)
+    assert shown == {"note": "x.csv", "links": {"a": "/b/c.html"}, "files": ["y.csv", "z"]}

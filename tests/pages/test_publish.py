@@ -273,7 +273,7 @@ def test_hostile_names_from_runs_are_text_on_the_page(tmp_path):
 
 def test_a_failed_cell_writes_no_page_and_keeps_the_notebook(tmp_path, monkeypatch, capsys):
     broken = nbformat.read(ROOT / "notebooks/profiling.ipynb", as_version=4)
-    broken.cells[-2].source = "1 / 0"
+    broken.cells[0].source = "1 / 0"
     monkeypatch.setattr(publish, "notebook_path", lambda kind: tmp_path / "broken.ipynb")
     nbformat.write(broken, tmp_path / "broken.ipynb")
     runs = small_collection(tmp_path / "runs", 2)

@@ -131,12 +131,6 @@ def factors(fields):
     return [field for field in fields if field.is_factor]
 
 
-def configurations(fields):
-    """Return the configuration of each run, as integers from 0: one setting of all factors."""
-    keys = [field.codes for field in fields if field.is_factor]
-    return combined(keys, len(fields[0].codes) if fields else 0)
-
-
 def combined(codes, n_runs):
     """Number the distinct combinations of several code arrays, each of length `n_runs`.
 
@@ -272,9 +266,8 @@ def _number_text(value):
 def _merge(fields):
     """Merge factors that partition the runs identically, under the one that is best tested.
 
-    That is one with levels where these have enough runs each, else a numeric one. Where each
-    run has a value of its own, only equal ranks are the same factor: two learning rates drawn
-    at random differ in every run, and differently.
+    That is one with levels where these have enough runs each, else a numeric one. Of numbers that
+    differ in every run, as learning rates drawn at random, only those of equal ranks are merged.
     """
     same_size, groups = {}, {}
     for field in factors(fields):
@@ -308,16 +301,14 @@ def _partition(field):
 def _leave_out_identifiers(fields):
     """Set aside text with one level per configuration, as long as another factor remains."""
     candidates = factors(fields)
-    if len(candidates) < 2:
-        return fields
+    most = max((f.n_levels for f in candidates), default=0)
     # One level per configuration means that it determines every other factor.
-    most = max(f.n_levels for f in candidates)  # fewer cannot determine so many
     naming = {
         f.name
         for f in candidates
         if f.kind == "levels"
         and f.values is None
-        and f.n_levels == most
+        and f.n_levels == most  # with fewer it cannot determine the others
         and all(g is f or determines(f.codes, g.codes) for g in candidates)
     }
     if len(naming) in (0, len(candidates)):
@@ -332,7 +323,7 @@ def _relate(fields):
     if not candidates:
         return fields
     # What holds for each distinct combination of levels holds for all runs.
-    of_run = configurations(candidates)
+    of_run = combined([f.codes for f in candidates], len(candidates[0].codes))
     first, n_runs = first_of_each(of_run), np.bincount(of_run)
     codes = {f.name: f.codes[first] for f in candidates}
     shown = {f.name: bins(f)[0][first] for f in candidates}
@@ -360,10 +351,7 @@ def _relate(fields):
 
 
 def _fixed_by(f, candidates, codes):
-    """Return the names of the factors that factor `f` fixes.
-
-    A numeric factor with hardly a repeated value would fix everything, and says nothing.
-    """
+    """Return the names of the factors that `f` fixes; none for numbers that hardly repeat."""
     if f.kind != "levels" and len(f.codes) / f.n_levels < MIN_RUNS_PER_LEVEL:
         return ()
     return tuple(
@@ -376,8 +364,8 @@ def _fixed_by(f, candidates, codes):
 def held_fields(candidates, n_runs):
     """Return the factors that an additive model holds together: no one determined by another.
 
-    Of a pair where one determines the other, the determining one stays if it averages at
-    least `MIN_RUNS_PER_LEVEL` runs a level, else what it determines stays.
+    Of such a pair, the determining one stays if it averages at least `MIN_RUNS_PER_LEVEL` runs a
+    level, else the other.
     """
     out = {f.name for f in candidates if f.kind == "levels" and f.n_levels > MAX_MODEL_LEVELS}
     for f in sorted(candidates, key=lambda f: -f.n_levels):

@@ -21,7 +21,7 @@ FORWARD_BACKWARD = 3  # a forward and a backward pass, in forward passes
 ASSUMED_UTILISATION = 0.35  # where none is stated
 NOMINAL_BAND = 2.0  # ×/÷; expected by 2202.05924 app. H, with no coverage claimed
 SUSPICIOUS_UTILISATION = 0.7
-# What the time of a hardware burden is of. Operations are of training alone; a whole run is more.
+# Which time a hardware burden takes: a whole run includes evaluation, which its operations do not.
 BURDEN_TIMES = REPORTED, STAGES, WHOLE_RUN = ("as reported", "training stages", "whole run")
 
 NOMINAL = f"nominal ×/÷{NOMINAL_BAND:g}, no coverage claimed"
@@ -211,11 +211,6 @@ class Estimate:
             high_flop=value_flop * NOMINAL_BAND,
             **more,
         )
-
-
-def implied_utilisation(operations_flop, burden_flop):
-    """Return network operations over hardware burden; above 1 it is a contradiction."""
-    return operations_flop / burden_flop
 
 
 def combine(operations_flop, burden_flop, utilisation=None, source=""):

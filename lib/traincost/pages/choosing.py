@@ -46,8 +46,8 @@ def choose(runs, **choices):
 
     Examples
     --------
-    >>> choice = choose(runs, where={"task_name": ["sorting"]})  # doctest: +SKIP
-    >>> choice.show(effects)  # doctest: +SKIP
+    >>> choose(runs, where={"task_name": ["sorting"]})
+    6 of 36 completed runs of demo-sweep: task_name=sorting
     """
     return Choice(runs, **choices)
 

@@ -119,7 +119,7 @@ class Gathered:
 
 
 def _holds(content, value):
-    """Say whether a value is among those of a table or figure, or how many rows it has."""
+    """Say whether a value is among those of a table or figure."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     # A sentence says of a change of -38 % that it took 38 % less.

@@ -351,7 +351,14 @@ def _each(value, change):
 def public(parameters, declared):
     """Return what page and JSON show: no path but its last part, and not where the runs were read."""
     shown = {p.name: parameters[p.name] for p in declared if p.name in parameters and p.group != UNSHOWN}
-    return with_paths(shown, declared, _last_part)
+    shown = with_paths(shown, declared, _last_part)
+    # A mapping may hold addresses, as links do.
+    return {n: v if isinstance(v, dict) else _each(v, _without_folders) for n, v in shown.items()}
+
+
+def _without_folders(text):
+    """Return an absolute path, in whatever parameter it stands, by its last part."""
+    return os.path.basename(os.path.normpath(text)) if os.path.isabs(text) else text
 
 
 def _last_part(name, path):

@@ -17,6 +17,7 @@ from traincost.reading.formats.files import parse_json, watched
 from traincost.reading.formats.run import Run
 from traincost.reading.formats.statuses import UNREADABLE
 from traincost.reading.listing import collector_paused
+from traincost.reading.redaction import Redactor, Rule
 from traincost.reading.tables import tabulated
 
 BATCH = 1_000  # sources
@@ -30,6 +31,7 @@ class Task:
     name: str  # of the collection, for a run that lies in its very directory
     places: list  # positions of the sources in the listing
     sources: list  # of (path, reader)
+    rule: Rule | None  # what is withheld of the runs; None where none are read
     stamped: bool = False  # whether to note what each source was read from
     versions: dict | None = None  # of a remote collection, the files near the sources (`remote.Versions`)
 
@@ -43,16 +45,17 @@ def engine(workers=1, scheduler=""):
     return engines.engine(workers, scheduler)
 
 
-def reader(listing, run, progress=iter, stamped=False):
+def reader(listing, run, rule, progress=iter, stamped=False):
     """Return a function of positions in a `listing.Listing`, which yields the batches read there.
 
-    `run` reads tasks (`engine`); `progress` wraps the list of sources and moves as they are read.
+    `run` reads tasks (`engine`); `rule` says what is withheld of the runs; `progress` wraps the list
+    of sources and moves as they are read.
     """
     # One bar for all readers; what turns out to be a part of a run never moves it.
     bar = iter(progress(listing.sources))
 
     def read(places):
-        tasks = (_task(listing, places[i : i + BATCH], stamped) for i in range(0, len(places), BATCH))
+        tasks = (_task(listing, places[i : i + BATCH], rule, stamped) for i in range(0, len(places), BATCH))
         for found in run(tasks):
             for _ in found.places:
                 next(bar, None)
@@ -61,17 +64,18 @@ def reader(listing, run, progress=iter, stamped=False):
     return read
 
 
-def _task(listing, places, stamped):
+def _task(listing, places, rule, stamped):
     sources = [listing.sources[place] for place in places]
     versions = listing.versions.near(sources) if listing.versions else None
-    return Task(listing.root, listing.name, places, sources, stamped, versions)
+    return Task(listing.root, listing.name, places, sources, rule, stamped, versions)
 
 
 def read_batch(task):
     """Return the `tables.Batch` of the sources of a `Task`."""
     read = _stamped if task.stamped else _unstamped
     with collector_paused(), _at_hand(task) as root:
-        return tabulated(task.places, (read(root, task, *source) for source in task.sources))
+        found = (read(root, task, *source) for source in task.sources)
+        return tabulated(task.places, found, Redactor(task.rule))
 
 
 def _at_hand(task):
@@ -88,7 +92,7 @@ def recognised(listing, parts):
     asked = [p for p, _ in parts if hasattr(READERS[listing.sources[p][1]], "recognises")]
     dropped = set()
     for i in range(0, len(asked), BATCH):
-        task = _task(listing, asked[i : i + BATCH], False)
+        task = _task(listing, asked[i : i + BATCH], None, False)
         with _at_hand(task) as root:
             sources = zip(task.places, task.sources, strict=True)
             dropped.update(p for p, (path, name) in sources if not READERS[name].recognises(f"{root}/{path}"))
@@ -127,13 +131,8 @@ def _relative(root, path):
 def unchanged(stamp, current, content):
     """Say whether a source still is what it was read from.
 
-    Parameters
-    ----------
-    stamp : str
-        As `read_batch` gave it: JSON, the name of each file and directory to its state.
-    current, content : callable
-        Name to its state now (`files.state`), and to a digest of its content now, for where the
-        states leave it open.
+    The stamp is JSON, the name of each file and directory to its state; `current` returns the state of
+    a name now (`files.state`), `content` a digest of its content now, for where the states leave it open.
     """
     states = parse_json(stamp.encode())
     for name, state in states.items():
@@ -158,16 +157,8 @@ def gathered(sources, read, parts):
 
     What is known to be a part is not read. Among the sources of one reader this shows only once
     they are read; they are read all the same, so that it does not matter how they are put into
-    batches, and dropped then.
-
-    Parameters
-    ----------
-    sources : list of (path, reader)
-        In natural order.
-    read : callable
-        Takes positions in `sources`, of one reader; yields their batches in order.
-    parts : list
-        Gets (position, owner) of what was left alone: the path of the run it is a part of.
+    batches, and dropped then. `read` takes positions in `sources`, of one reader, and yields their
+    batches in order; `parts` gets (position, path of the run it is a part of) of what was left alone.
     """
     waiting = {name: [] for name in READERS}
     for place, (_, name) in enumerate(sources):

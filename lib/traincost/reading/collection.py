@@ -9,7 +9,7 @@ in the same way, so that it does not matter which.
 import json
 import os
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,7 @@ from traincost.reading.formats.files import Unreadable, parse_json, shortened
 from traincost.reading.formats.paths import PathPattern
 from traincost.reading.formats.statuses import UNREADABLE
 from traincost.reading.listing import POINTER, Listing, is_url, listed, readers
+from traincost.reading.redaction import Numbering, Redactor, Rule, numbered
 from traincost.reading.tables import EXACT, coded, printable
 
 NULL = str(None)  # how `formats.run.flat` writes a JSON null
@@ -83,6 +84,7 @@ def read_collection(
     table=None,
     workers=1,
     scheduler="",
+    show=(),
 ):
     """Read the runs under a directory, or those of a table.
 
@@ -107,6 +109,9 @@ def read_collection(
         must hold its own work below ``if __name__ == "__main__"``.
     scheduler : str
         Address of a Dask scheduler (``tcp://host:8786``) whose workers read instead.
+    show : sequence of str
+        Settings to let through that would be withheld as a secret, a person or a machine
+        (`sensitive`): a dotted path, or the last part of one.
 
     Returns
     -------
@@ -118,23 +123,29 @@ def read_collection(
     NothingToReport
         The directory is missing, is none, cannot be read, or holds no run that can be used.
     ParameterError
-        `format` is not known, `path_pattern` cannot be used, `table` names what is not there, or
-        `scheduler` does not answer.
+        `format` is not known, `path_pattern` cannot be used, `table` names what is not there,
+        `scheduler` does not answer, or `show` asks an index for what it does not hold.
     """
     pattern = PathPattern(path_pattern) if path_pattern else None
-    parts = []
+    rule, parts = Rule(show=tuple(show)), []
     if _is_table(runs_dir):
-        listing, batches = _read_table(os.fspath(runs_dir), format, table)
+        listing, batches = _read_table(os.fspath(runs_dir), format, table, rule)
         titles = [_table.TITLE]
     else:
         _refuse_columns(table)
-        listing, batches = _read_directory(runs_dir, format, progress, workers, scheduler, parts)
+        stored = _index(runs_dir)
+        rule = stored.rule(show) if stored else rule
+        with batch.engine(workers, scheduler) as run:
+            listing, batches = _read_directory(runs_dir, stored, format, progress or iter, run, rule, parts)
         titles = [READERS[name].TITLE for name in readers(format)]
+    redactor, shown = Redactor(rule), Numbering()
     if pattern or any(name in JOBS for _, name in listing.sources):
         from traincost.reading import jobs
 
-        parts += jobs.describe(batches, listing.sources, pattern)
-    usable, rest = _sorted_out(tables.joined(batches), listing.sources)
+        parts += jobs.describe(batches, listing.sources, pattern, redactor)
+    runs = numbered(tables.joined(batches), shown)
+    listing, parts = _redacted(listing, parts, lambda texts: map(shown, redactor.texts(texts)))
+    usable, rest = _sorted_out(runs, listing.sources)
     if require_runs:
         _refuse_nothing(listing, usable, rest, titles)
     return Collection(
@@ -151,13 +162,11 @@ def read_collection(
 # -- reading -------------------------------------------------------------------------------
 
 
-def _read_directory(runs_dir, format, progress, workers, scheduler, parts):
+def _read_directory(runs_dir, stored, format, progress, run, rule, parts):
     """Return the listing and its batches, and add to `parts`."""
-    stored = _index(runs_dir)
     listing, read = stored.reading(format) if stored else (listed(runs_dir, format), None)
-    with batch.engine(workers, scheduler) as run:
-        read = read or batch.reader(listing, run, progress or iter)
-        batches = list(batch.gathered(listing.sources, read, parts))
+    read = read or batch.reader(listing, run, rule, progress)
+    batches = list(batch.gathered(listing.sources, read, parts))
     if not stored:
         parts[:] = batch.recognised(listing, parts)
     return listing, batches
@@ -180,7 +189,7 @@ def _is_table(runs_dir):
     return os.path.isfile(runs_dir) and ending in table_files.ENDINGS
 
 
-def _read_table(path, format, table):
+def _read_table(path, format, table, rule):
     """Return a listing of the rows of a table, and their block."""
     if format not in ("auto", _table.NAME):
         raise ParameterError(f"`format` must be auto or {_table.NAME} for a table, got {format!r}")
@@ -190,7 +199,17 @@ def _read_table(path, format, table):
         raise NothingToReport(f"runs_dir {path!r} {problem}") from None
     name = printable(os.path.splitext(os.path.basename(os.path.realpath(path)))[0])
     listing = Listing(path, name, [(place, _table.NAME) for place, _ in rows], [])
-    return listing, [tables.tabulated(range(len(rows)), [([run], "") for _, run in rows])]
+    found = [([run], "") for _, run in rows]
+    return listing, [tables.tabulated(range(len(rows)), found, Redactor(rule))]
+
+
+def _redacted(listing, parts, shown):
+    """Return a listing and parts of runs whose paths and reasons may be published."""
+    paths, readers = zip(*listing.sources, strict=True) if listing.sources else ((), ())
+    sources = list(zip(shown(paths), readers, strict=True))
+    unopened = [tuple(shown(entry)) for entry in listing.unopened]
+    parts = [(place, *shown([owner])) for place, owner in parts]
+    return replace(listing, name=next(shown([listing.name])), sources=sources, unopened=unopened), parts
 
 
 def _refuse_columns(table):

@@ -21,6 +21,7 @@ from traincost.errors import ParameterError
 from traincost.reading.batch import read_batch
 from traincost.reading.formats.run import Run
 from traincost.reading.formats.statuses import UNREADABLE
+from traincost.reading.redaction import Redactor
 from traincost.reading.tables import tabulated
 
 CONNECT_S = 5  # to hear from a scheduler and its workers
@@ -70,7 +71,9 @@ def _whole(task, wait, submit):
     except WorkerLost:
         if len(task.sources) == 1:
             directory = task.sources[0][0].rpartition("/")[0] or task.name
-            yield tabulated(task.places, [([Run(directory, UNREADABLE, reason=LOST)], "")])
+            yield tabulated(
+                task.places, [([Run(directory, UNREADABLE, reason=LOST)], "")], Redactor(task.rule)
+            )
             return
         middle = len(task.sources) // 2
         for part in (slice(None, middle), slice(middle, None)):

@@ -7,6 +7,7 @@ take to write, and it offers neither locks nor a replacement in one step.
 import os
 import time
 from contextlib import contextmanager, suppress
+from functools import partial
 
 from traincost.errors import ParameterError
 from traincost.reading import remote
@@ -58,7 +59,7 @@ class Here:
         """Open a new file for writing."""
         return open(self._of(name), "wb")
 
-    def publish(self, files):
+    def publish(self, files, mode=0o666):
         """Put contents (a dict of name to bytes) in the place of files, each in one step.
 
         A name may begin with a folder in this one. All are written beside before the first is
@@ -68,7 +69,7 @@ class Here:
         try:
             for temporary, name in beside.items():
                 os.makedirs(os.path.dirname(self._of(temporary)), exist_ok=True)
-                with open(self._of(temporary), "wb") as file:
+                with open(self._of(temporary), "wb", opener=partial(os.open, mode=mode)) as file:
                     file.write(files[name])
                     file.flush()
                     os.fsync(file.fileno())
@@ -151,7 +152,7 @@ class Elsewhere:
             file.flush()
             remote.retried(self._system.put_file, file.name, self._of(name))
 
-    def publish(self, files):
+    def publish(self, files, mode=None):
         """Put contents in the place of files; object stores do so in one step for each."""
         for name, content in files.items():
             remote.retried(self._system.pipe_file, self._of(name), content)

@@ -28,10 +28,12 @@ from traincost.reading.batch import engine, gathered, reader, recognised, unchan
 from traincost.reading.formats import READERS
 from traincost.reading.formats.files import content, state
 from traincost.reading.listing import POINTER, Listing, collector_paused, listed, ordered, readers
+from traincost.reading.redaction import KEY_BYTES, Rule
 from traincost.reading.tables import RUNS, Batch, changed, printable
 
 FORMAT = "traincost/index/2"
 OLD_FORMATS = ("traincost/index/1",)
+KEY = "traincost-index.key"  # of the marks of what is withheld (`redaction`): for the owner alone
 PART_SOURCES = 100_000  # of a part at most: what is held in memory at once
 RESCANNED = 0.02  # of the directories, from which on their list is written anew
 SMALL_SOURCES = 10_000  # parts with fewer are put together
@@ -116,6 +118,24 @@ class Index:
     unopened: list  # of (path, reason)
     directories: Part | None  # what tells whether directories changed
     version: str  # of traincost, that wrote it
+
+    def rule(self, show):
+        """Return how the paths of its sources are redacted: as its runs were, where the key is there.
+
+        Raises
+        ------
+        ParameterError
+            Something is to be shown: what was withheld is not in the index.
+        """
+        if show:
+            raise ParameterError(
+                f"`show` needs the runs themselves; the index {self.folder.shown} holds nothing withheld"
+            )
+        try:
+            key = self.folder.read(KEY)
+        except OSError:  # the owner's alone
+            key = None
+        return Rule(key[:KEY_BYTES]) if key else Rule()
 
     def sources(self):
         """Yield (path, reader, part, row) of each source; the part is None where it was left alone."""
@@ -250,9 +270,12 @@ def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler
             with folder.locked():
                 old = _old(folder)
                 folder.remove(folder.leftovers(_OURS.fullmatch, _files(old)))
-                old = old if old and old.format == format else None
+                key = folder.read(KEY)
+                # Marks that were made with another key would not agree with new ones.
+                old = old if old and old.format == format and key else None
+                rule = Rule(key[:KEY_BYTES] if key else _new_key(folder))
                 work = _Refresh(listing, directories, folder, old)
-                work.run(reader(listing, run, progress or iter, stamped=True), format)
+                work.run(reader(listing, run, rule, progress or iter, stamped=True), format)
     return work.counts
 
 
@@ -276,12 +299,18 @@ def _listed(runs_dir, format, folder):
     return listing, old.directories if known and is_alike else None
 
 
+def _new_key(folder):
+    key = os.urandom(KEY_BYTES)
+    folder.publish({KEY: key}, mode=0o600)
+    return key
+
+
 def _old(folder):
     """Return the index that is in a folder, or None; refuse a folder of something else."""
     found = folder.read(POINTER)
     if found is not None:
         return _index(folder, found)
-    other = [name for name in folder.names() if name != folders.LOCK and not _OURS.fullmatch(name)]
+    other = [name for name in folder.names() if name not in (folders.LOCK, KEY) and not _OURS.fullmatch(name)]
     if other:
         raise ParameterError(
             f"{folder.shown} holds something else than an index ({other[0]!r}); give a folder of its own"

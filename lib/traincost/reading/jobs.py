@@ -10,7 +10,7 @@ from traincost.reading.formats.statuses import COMPLETED, FAILED, UNFINISHED, UN
 from traincost.reading.tables import changed, configs, settings
 
 
-def describe(batches, sources, pattern):
+def describe(batches, sources, pattern, redactor):
     """Change the runs of batches, in place of these in the list.
 
     A job in whose directory runs were found is no run beside them: it is dropped, and returned
@@ -26,7 +26,7 @@ def describe(batches, sources, pattern):
                 batch = replace(batch, runs=_without_result(batch, sources, replaced))
             batches[i] = batch.only([n for n, place in enumerate(batch.places) if place not in replaced])
     if pattern:
-        batches[:] = [replace(b, runs=_with_path_fields(b.runs, sources, pattern)) for b in batches]
+        batches[:] = [replace(b, runs=_with_path_fields(b.runs, sources, pattern, redactor)) for b in batches]
     return [(place, sources[first][0]) for place, first in sorted(replaced.items())]
 
 
@@ -84,14 +84,14 @@ def _without_result(batch, sources, replaced):
     return changed(batch.runs, status=statuses, reason=reasons)
 
 
-def _with_path_fields(runs, sources, pattern):
+def _with_path_fields(runs, sources, pattern, redactor):
     """Return runs with the settings that stand in their paths."""
     described, notes = configs(runs), runs["notes"].to_pylist()
     for i, place in enumerate(runs["place"].to_pylist()):
         path, reader = sources[place]
         # What a table says of a run may be the path of its directory.
         found = pattern.fields(path if reader == _table.NAME else path.rpartition("/")[0])
-        described[i].update(flat(found, notes[i]))
+        described[i].update(redactor.config(flat(found, notes[i])))
         if not found:
             notes[i].append("its path does not match `path_pattern`: those settings are not set")
     return changed(runs, config=settings(described), notes=notes)

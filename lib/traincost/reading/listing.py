@@ -24,29 +24,16 @@ URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 class Listing:
     """The files that may hold runs.
 
-    Attributes
-    ----------
-    root : str
-        Directory or URL that the paths are relative to.
-    name : str
-        Of the collection.
-    sources : list of (path, reader)
-        In natural order of the paths.
-    unopened : list of (path, reason)
-        Directories that were not opened.
-    versions : remote.Versions, or None
-        All files of a remote directory; None where files are at hand to be asked.
-    seen : dict, or None
-        Path of a directory to its state (inode, times of modification and change in ns) and its
-        children: (name, reader) of a source, (name, "") of a folder. It lacks those that may
-        change without a change of their state: changed just now, or with links in them.
+    `seen` has the path of a directory to its state (inode, times of modification and change in ns) and
+    its children: (name, reader) of a source, (name, "") of a folder. It lacks those that may change
+    without a change of their state: changed just now, or with links in them.
     """
 
-    root: str
-    name: str
-    sources: list
-    unopened: list
-    versions: object = None
+    root: str  # directory or URL that the paths are relative to
+    name: str  # of the collection
+    sources: list  # of (path, reader), in natural order of the paths
+    unopened: list  # (path, reason) of directories that were not opened
+    versions: object = None  # all files of a remote directory (`remote.Versions`)
     seen: dict | None = None
 
     @property
@@ -81,18 +68,9 @@ def readers(format):
 def listed(runs_dir, format="auto", known=None):
     """List a directory, or the URL of one.
 
-    Parameters
-    ----------
-    known : dict, optional
-        What an earlier listing with this format has `seen`: directories that did not change
-        since are not read again. Empty for a first listing that is to keep what it sees.
-
-    Raises
-    ------
-    NothingToReport
-        It is missing, is none, or cannot be read.
-    ParameterError
-        `format` is not known.
+    `known` is what an earlier listing with this format has `seen`: directories that did not change
+    since are not read again. It is empty for a first listing that is to keep what it sees.
+    Raises `NothingToReport` and `ParameterError`.
     """
     asked, versions, unusable = readers(format), None, []
     if is_url(runs_dir):

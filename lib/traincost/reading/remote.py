@@ -80,13 +80,7 @@ class Versions:
 
 
 def filesystem(url):
-    """Return the fsspec file system of a URL, and the path in it.
-
-    Raises
-    ------
-    ParameterError
-        There is none for it, it lacks a package, or the URL holds a password.
-    """
+    """Return the fsspec file system of a URL, and the path in it; raises `ParameterError`."""
     if re.search(r"://[^/@]*:[^/@]*@", url):
         raise ParameterError(
             f"{shown(url)!r} must hold no password: give it by the environment, or in fsspec's settings"

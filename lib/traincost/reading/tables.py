@@ -10,6 +10,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
 
 import numpy as np
 import orjson
@@ -45,28 +46,17 @@ RUNS = pa.schema(
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What a number of sources gave.
+    """What a number of sources gave: one item per source in each list, one row per run in `runs`.
 
-    Attributes
-    ----------
-    places : list of int
-        Positions of the sources in the listing.
-    claims : list of bool
-        Whether the directory of each is that of a run that could be read.
-    parts : list of list of str
-        Paths below the directory of each that were read as parts of its runs.
-    stamps : list of str
-        What each was read from, as JSON (`batch.unchanged`); empty where not asked for.
-    runs : pyarrow.Table
-        Of the schema `RUNS`: ``place`` is that of the run's source, null is unknown, ``content``
-        tells a run without a name of its own from others (its settings aside), ``compute`` is
-        JSON, and only usable runs (those without ``reason``) have ``sections``.
+    The table has the schema `RUNS`: ``place`` is that of the run's source, null is unknown,
+    ``content`` tells a run without a name of its own from others (its settings aside), ``compute`` is
+    JSON, and only usable runs (those without ``reason``) have ``sections``.
     """
 
-    places: list
-    claims: list
-    parts: list
-    stamps: list
+    places: list  # positions of the sources in the listing
+    claims: list  # whether the directory of each is that of a run that could be read
+    parts: list  # paths below the directory of each that were read as parts of its runs
+    stamps: list  # what each was read from, as JSON (`batch.unchanged`); empty where not asked for
     runs: pa.Table
 
     def only(self, kept):
@@ -79,13 +69,11 @@ class Batch:
         return Batch(places, *others, runs)
 
 
-def tabulated(places, found):
+def tabulated(places, found, redacted):
     """Return the `Batch` of the sources at `places`: the one place where runs become columns.
 
-    Parameters
-    ----------
-    found : iterable of (list of Run, str)
-        The runs in each source, and its stamp.
+    `found` yields the runs in each source (a list of `Run`), and its stamp; `redacted` returns a run
+    without what is to be withheld (`redaction.Redactor`).
     """
     claims, parts, stamps, runs, runs_places = [], [], [], [], []
     for place, (own, stamp) in zip(places, found, strict=True):
@@ -93,18 +81,19 @@ def tabulated(places, found):
         claims.append(bool(read))
         parts.append([part for run in read for part in run.parts])
         stamps.append(stamp)
-        runs += own
+        runs += map(redacted, own)
         runs_places += [place] * len(own)
     return Batch(list(places), claims, parts, stamps, _table(runs, runs_places))
 
 
 def _table(runs, places):
+    own = zip(*map(attrgetter(*TEXTS), runs), strict=True) if runs else [[]] * len(TEXTS)
     columns = [
         places,
-        *(texts([getattr(run, name) for run in runs]) for name in TEXTS),
+        *map(texts, own),
         [run.runtime_s for run in runs],
         ["" if run.named or run.reason else _content(run) for run in runs],
-        [[printable(note) for note in run.notes] for run in runs],
+        [list(map(printable, run.notes)) if run.notes else run.notes for run in runs],
         ["" if run.reason or not run.compute else _json(run.compute) for run in runs],
         settings([run.config for run in runs]),
         _numbers([run.cost for run in runs]),
@@ -227,7 +216,8 @@ def entries(column):
 
 def coded(column):
     """Return the distinct texts of a column, and the index into them of each of its values."""
-    encoded = column.dictionary_encode().combine_chunks()
+    encoded = column.dictionary_encode()
+    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
 
 

@@ -69,6 +69,7 @@ def _cost(base, row):
 
 
 def largest_part(row, unit):
+    """Name the part that changed most, and by how much."""
     return say(
         "Most of the change of the mean runtime is in {p}: {t}.",
         p=Name(row["part"]) if row["part"] != analysis.MIX else analysis.MIX,

@@ -44,7 +44,8 @@ def effects(runs, response="runtime_s", *, name=""):
 
     Examples
     --------
-    >>> effects(runs).frame.query("clears")  # doctest: +SKIP
+    >>> list(effects(runs).frame.query("clears")["factor"])
+    ['task_name']
     """
     what, y, described = _asked(runs, response)
     of_runtime = response == "runtime_s"

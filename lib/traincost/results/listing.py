@@ -28,7 +28,8 @@ def listing(runs, *, name=""):
 
     Examples
     --------
-    >>> listing(runs).frame.sort_values("runtime_s")  # doctest: +SKIP
+    >>> len(listing(runs).frame)
+    36
     """
     frame = _each(runs)
     return Result.showing(

@@ -34,6 +34,7 @@ def read(
     progress=None,
     workers=1,
     scheduler="",
+    show=(),
     **table,
 ):
     """Read the runs under a directory, of an index, or of a table.
@@ -61,6 +62,8 @@ def read(
         Wraps the list of what is read, as ``tqdm`` does.
     workers, scheduler
         Where to read: processes, or the address of a Dask scheduler.
+    show : str or list of str
+        Settings that are shown although they look like a secret, a person or a machine.
     **table
         Which column of a table is what (`reading.formats.table.Table`): ``runtime_column``, …
 
@@ -77,7 +80,8 @@ def read(
 
     Examples
     --------
-    >>> runs = read("notebooks/runs/demo-sweep", rows="task_name")  # doctest: +SKIP
+    >>> len(read(runs_dir, replicates=["seed"]).where(task_name=["sorting"]))
+    6
     """
     try:
         columns_of_table = TableColumns(**table)
@@ -92,6 +96,7 @@ def read(
         table=columns_of_table,
         workers=workers,
         scheduler=scheduler,
+        show=listed("show", show),
     )
     return Runs(
         collection,

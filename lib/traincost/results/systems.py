@@ -1,6 +1,7 @@
 """Read published systems, or one's own runs, for the estimation card."""
 
 import os
+from dataclasses import replace
 
 from traincost.errors import NothingToReport
 from traincost.estimation import systems
@@ -26,7 +27,7 @@ def read_systems(source, format="auto", path_pattern=""):
         The file cannot be read, or holds no system that can be used.
     """
     if isinstance(source, Runs):
-        return _named(source.label, systems.from_runs, source.collection)
+        return replace(_named(source.label, systems.from_runs, source.collection), name=source.label)
     path = os.fspath(source)
     if os.path.isdir(path) or remote.is_url(path):
         collection = read_collection(path, format, path_pattern=path_pattern)

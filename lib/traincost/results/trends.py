@@ -51,7 +51,8 @@ def trends(systems, *, subset="", start="", end="", n_draws=estimation.N_DRAWS, 
 
     Examples
     --------
-    >>> trends(estimate("systems.yaml"), subset="records").plot()  # doctest: +SKIP
+    >>> list(trends(estimate(systems), n_draws=100).frame["group"])
+    ['regular scale', 'large scale']
     """
     checks.check(start=start, end=end, n_draws=n_draws)
     period = {"start": start or None, "end": end or None}

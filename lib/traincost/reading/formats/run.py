@@ -91,18 +91,8 @@ def flat(config, notes):
 
     A dot inside a key is escaped with a backslash. Null is the level ``None``, a truth value
     ``True`` or ``False``, a list its JSON, an object's repr its class; a number that is not
-    finite is missing and noted.
-
-    Parameters
-    ----------
-    config : dict
-    notes : list of str
-        What was left out is added to it.
-
-    Returns
-    -------
-    dict
-        Dotted path to int, float or str.
+    finite is missing and noted. Returns a dict of dotted path to int, float or str; what was left
+    out is added to `notes`.
     """
     fields = {}
     _collect(config, "", 0, fields, notes)
@@ -161,19 +151,8 @@ def without_identity(config, run_id, started_s, notes):
     """Return the flat `config` without the fields that hold the run's id or time.
 
     A path or name that holds either differs in every run and says nothing of what the run did.
-    A time is the run's where it lies within a week of its start: others (up to which day the data
-    reach) are settings.
-
-    Parameters
-    ----------
-    config : dict
-        Dotted path to number or text.
-    run_id : str
-        The tool's id of the run, or empty.
-    started_s : float or None
-        Seconds since 1970.
-    notes : list of str
-        Says which fields were left out.
+    A time is the run's where it lies within a week of its start (`started_s`, in seconds since 1970):
+    others (up to which day the data reach) are settings. `notes` gets the names of what was left out.
     """
     naming = [name for name, value in config.items() if _names_run(value, run_id, started_s)]
     if naming:
@@ -245,7 +224,7 @@ def numbers(values, what, notes):
     for name, value in values.items():
         if value is None:
             continue
-        if finite(value) and (not name.startswith("cost_") or column(name).accepts(value)):
+        if column(name).accepts(value) if name.startswith("cost_") else finite(value):
             usable[name] = value
         else:
             notes.append(f"{what} {shortened(name, 80)!r} is no usable number: taken as missing")

@@ -1,0 +1,306 @@
+"""Keep secrets, persons and machines out of everything that is made of runs.
+
+What a reader returns passes here before anything else sees it (`Redactor`). Withheld text becomes
+a mark: its kind and a digest, equal where the text was, so that batches read apart agree. The key
+of the digest is random: without it, not even a host or user of a known list can be found by trial.
+An index keeps the key beside it, for its owner alone, so that a refresh goes on with the same
+marks. Once a collection is put together, marks become "host 1", "user 2", "withheld 3", in the
+order of their first appearance (`numbered`).
+"""
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass, field
+from operator import attrgetter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from traincost.reading import sensitive
+from traincost.reading.sensitive import HOST, SECRET, USER, vocabulary
+from traincost.reading.tables import TEXTS, changed, coded, entries
+
+HOME = "home"
+KEY_BYTES = 16
+MAX_CACHED = 50_000  # texts and settings of which a decision is kept
+_MARK = re.compile(r"‹(withheld|user|host|home):([0-9a-f]{16})›")
+_SIGN, _ESCAPED = "‹", r"\u2039"
+_OTHER_TEXTS = tuple(name for name in TEXTS if name != "run_id")
+_other_texts = attrgetter(*_OTHER_TEXTS)
+# One of these is in a path of which something is withheld, or a long name.
+_SIGNS = ("@", "=", ":", "~", "\\", "--", "/home", "/user", "/Users", "/root")
+# Short, and without a sign that a path, an address or a pair has.
+_PLAIN = re.compile(r"[\w .,+-]{0,18}|[\d:T.+Z-]*")
+# Accounts that many have: their names stand in paths that tell of no one.
+_NO_ONE = vocabulary(
+    "root user users ubuntu admin runner jovyan vscode app work workspace data home shared public default "
+    "hadoop test guest ec2-user"
+)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a collection is redacted.
+
+    Attributes
+    ----------
+    key : bytes
+        Of the digests.
+    show : tuple of str
+        Settings that are let through: a dotted path, or the last part of one.
+    """
+
+    key: bytes = field(default_factory=lambda: os.urandom(KEY_BYTES))
+    show: tuple = ()
+
+    def shows(self, name):
+        """Say whether a setting is let through."""
+        return name in self.show or name.rpartition(".")[2] in self.show
+
+
+class Redactor:
+    """Redacts runs, and remembers what it decided: a name or value that comes again costs nothing.
+
+    Parameters
+    ----------
+    rule : Rule
+    """
+
+    def __init__(self, rule):
+        self._rule = rule
+        self._names, self._settings, self._changed, self._plain = {}, {}, {}, set()
+
+    def __call__(self, run):
+        """Return a `Run` without what is to be withheld; its dicts are replaced, not changed."""
+        run.config = self.config(run.config)
+        run.run_id = self.text(run.run_id)
+        if not self._plain.issuperset(_other_texts(run)):
+            for name in _OTHER_TEXTS:
+                setattr(run, name, self.text(getattr(run, name)))
+        run.cost, run.scores = self._renamed(run.cost), self._renamed(run.scores)
+        run.sections = self._renamed(run.sections)
+        if run.notes:
+            run.notes = list(map(self.text, run.notes))
+        if run.fingerprint:
+            run.fingerprint = self._digest(run.fingerprint)
+        if run.compute:
+            run.compute = within(run.compute, self.text)
+        return run
+
+    def config(self, config):
+        """Return flat settings without what is to be withheld; a number stays one."""
+        known, changed, persons = self._settings, {}, ()
+        for name, value in config.items():
+            if value.__class__ is str:
+                shown, found = known.get((name, value)) or self._setting(name, value)
+                if shown is not None:
+                    changed[name], persons = shown, persons + found
+        if changed:
+            config = {**config, **changed}
+        return self._renamed(self._without_persons(config, persons) if persons else config)
+
+    def text(self, text):
+        """Return a text without what has the shape of something to be withheld."""
+        if text in self._plain:
+            return text
+        found = text if _PLAIN.fullmatch(text) else self._changed.get(text) or self._shaped(text)
+        if found != text:
+            return _kept(self._changed, text, found)
+        if len(self._plain) >= MAX_CACHED:
+            self._plain.clear()
+        self._plain.add(text)
+        return text
+
+    def texts(self, texts):
+        """Return a list of texts without what has such a shape."""
+        together = "\n".join(texts)
+        has_sign = any(sign in together for sign in _SIGNS)
+        return list(map(self.text, texts)) if has_sign or sensitive.may_hold_token(together) else texts
+
+    def _setting(self, name, value):
+        """Return what stands in the place of a setting, None for itself, and the persons it named."""
+        found = (None, ())
+        if not self._rule.shows(name):
+            named = self._names.get(name) or _kept(self._names, name, sensitive.named(name))
+            if sensitive.is_withheld(named, value):
+                persons = (value,) if named.kind == USER and value not in _NO_ONE else ()
+                found = (self._mark(named.kind or SECRET, value), persons)
+            elif (shown := self.text(value)) != value:
+                found = (shown, tuple(set(_persons(value)) - _NO_ONE))
+        return _kept(self._settings, (name, value), found)
+
+    def _without_persons(self, config, persons):
+        """Return settings in whose paths the persons that others named are withheld too."""
+        person = re.compile(rf"(?<=[/\\])(?:{'|'.join(map(re.escape, persons))})(?=[/\\]|$)")
+        return {
+            name: person.sub(self._marked(USER), value)
+            if value.__class__ is str and ("/" in value or "\\" in value) and not self._rule.shows(name)
+            else value
+            for name, value in config.items()
+        }
+
+    def _renamed(self, mapping):
+        """Return a mapping whose names are redacted."""
+        if self._plain.issuperset(mapping):
+            return mapping
+        # A home is a person here: `~` could make one name of two.
+        return {self.text(name).replace(f"‹{HOME}:", f"‹{USER}:"): value for name, value in mapping.items()}
+
+    # -- shapes ----------------------------------------------------------------------------
+
+    def _shaped(self, text):
+        if sensitive.may_hold_token(text):
+            text = sensitive.TOKEN.sub(self._marked(SECRET), text)
+        if "://" in text and "@" in text:
+            text = sensitive.USERINFO.sub(self._marked(SECRET), text)
+        if "=" in text or ":" in text or "--" in text:
+            text = self._without_pairs(text)
+        if "@" in text:
+            text = sensitive.EMAIL.sub(self._marked(USER), text)
+            text = sensitive.LOGIN.sub(lambda m: f"{self._mark(USER, m[1])}@{self._mark(HOST, m[2])}", text)
+        if "/" in text or "\\" in text:
+            text = sensitive.HOME.sub(lambda m: self._mark(HOME, _person(m)), text)
+            text = sensitive.DEEP_HOME.sub(lambda m: m[1] + self._mark(USER, m[2]), text)
+        return text
+
+    def _without_pairs(self, text):
+        """Return a text without the values that stand beside the name of a secret, person or host."""
+        parts, at = [], 0
+        for pair in sensitive.PAIR.finditer(text):
+            value = sensitive.VALUE.match(text, pair.end()) if pair.start() >= at else None
+            if value and self._is_withheld_pair(pair, value[value.lastindex]):
+                start, end = value.span(value.lastindex)
+                kind = sensitive.named(pair[1] or pair[3]).kind or SECRET
+                parts += [text[at:start], self._mark(kind, text[start:end])]
+                at = end
+        return "".join([*parts, text[at:]])
+
+    def _is_withheld_pair(self, pair, value):
+        name = sensitive.named(pair[1] or pair[3])
+        if value.startswith(_SIGN) or not (name.kind or name.is_wandbs):
+            return False
+        # "user: hello" may be talk; user=anna and "user": "anna" are not.
+        is_talk = name.kind != SECRET and pair[2] and "=" not in pair[2] and not set("\"'") & set(pair[2])
+        return not is_talk and sensitive.is_withheld(name, value)
+
+    def _marked(self, kind):
+        return lambda match: self._mark(kind, match[0])
+
+    def _mark(self, kind, text):
+        return f"‹{kind}:{self._digest(text)}›"
+
+    def _digest(self, text):
+        return hashlib.blake2b(text.encode("utf-8", "replace"), key=self._rule.key, digest_size=8).hexdigest()
+
+
+def _kept(cache, key, value):
+    if len(cache) >= MAX_CACHED:
+        cache.clear()
+    cache[key] = value
+    return value
+
+
+def _persons(text):
+    homes = map(_person, sensitive.HOME.finditer(text))
+    return [*homes, *(match[2] for match in sensitive.DEEP_HOME.finditer(text))]
+
+
+def _person(match):
+    return next(filter(None, match.groups()))
+
+
+def within(value, shown):
+    """Return a JSON value with `shown` of each text in it, names too."""
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, dict):
+        return {shown(name): within(inner, shown) for name, inner in value.items()}
+    return [within(inner, shown) for inner in value] if isinstance(value, list) else value
+
+
+# -- numbers for marks ---------------------------------------------------------------------
+
+
+class Numbering:
+    """Numbers marks of one kind in the order in which they are shown to it."""
+
+    def __init__(self):
+        self._numbers = {}
+
+    def __call__(self, text):
+        """Return a text with words in the place of its marks."""
+        return _MARK.sub(self._word, text) if _SIGN in text else text
+
+    def _word(self, mark):
+        kind, digest = mark.groups()
+        numbers = self._numbers.setdefault(kind, {})
+        return "~" if kind == HOME else f"{kind} {numbers.setdefault(digest, len(numbers) + 1)}"
+
+
+def numbered(runs, shown):
+    """Return runs with words in the place of marks, and a note of each field that had one.
+
+    Parameters
+    ----------
+    runs : pyarrow.Table
+        Of the schema `tables.RUNS`.
+    shown : Numbering
+    """
+    withheld, columns = {}, {}
+    for name in TEXTS:
+        columns[name], marked = _numbered(_whole(runs[name]), shown)
+        for row in np.flatnonzero(marked).tolist():
+            withheld.setdefault(row, {})[name] = None
+    for name in ("config", "cost", "scores", "sections"):
+        columns[name], marked = _numbered_entries(runs[name], shown, name == "config")
+        for row, setting in marked:
+            withheld.setdefault(row, {})[setting if name == "config" else name] = None
+    columns["compute"] = _numbered(_whole(runs["compute"]), shown, in_json=True)[0]
+    notes = [list(map(shown, own)) for own in runs["notes"].to_pylist()]
+    for row, names in withheld.items():
+        notes[row] += [f"withheld: `{name}`" for name in names]
+    return changed(runs, notes=notes, **columns)
+
+
+def _numbered_entries(column, shown, has_texts):
+    """Return a column of lists with words in the place of marks, and (row, name) of each that had one."""
+    rows, *fields = entries(column)
+    names, *values = (_whole(field) for field in fields)
+    names, marked = _numbered(names, shown)
+    if has_texts:  # their values are JSON texts
+        values[0], marked_values = _numbered(values[0], shown, in_json=True)
+        marked = marked | marked_values
+    at = np.flatnonzero(marked)
+    if not len(at):
+        return _whole(column), ()
+    ends = np.searchsorted(rows, np.arange(len(column) + 1)).astype(np.int32)
+    types = list(column.type.value_type)
+    made = pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays([names, *values], fields=types))
+    return made, list(zip(rows[at].tolist(), names.take(pa.array(at)).to_pylist(), strict=True))
+
+
+def _whole(column):
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _numbered(texts, shown, in_json=False):
+    """Return an array of texts with words in the place of marks, and which of them had one."""
+    sign = _ESCAPED if in_json else _SIGN
+    has_sign = pc.match_substring(texts, sign).fill_null(False)
+    if in_json:
+        has_sign = pc.or_(has_sign, pc.match_substring(texts, _SIGN).fill_null(False))
+    if not pc.any(has_sign).as_py():
+        return texts, np.zeros(len(texts), dtype=bool)
+    levels, codes = coded(texts)
+    words = [_word_of(level, shown, in_json) for level in levels]
+    marked = np.array([word != level for word, level in zip(words, levels, strict=True)], dtype=bool)
+    return pa.array(words, pa.string()).take(pa.array(codes)), marked[codes]
+
+
+def _word_of(level, shown, in_json):
+    if level is None or not (_SIGN in level or (in_json and _ESCAPED in level)):
+        return level
+    return json.dumps(within(json.loads(level), shown)) if in_json else shown(level)

@@ -1,0 +1,106 @@
+"""What is said and drawn of the growth of compute by `trends`."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from traincost.errors import ParameterError
+from traincost.results.result import Result
+from traincost.results.svg import SERIES, THEME
+from traincost.results.trends import draw_trends, trends
+
+BLUE, RED = (THEME[colour] for colour in SERIES[:2])
+
+
+def systems(start, n, months=9.0, sd=0.3, first_log=20.0):
+    """Return systems every 30 days from `start` that double each `months`, with scatter in log10."""
+    days = 30 * np.arange(n)
+    log = first_log + np.log10(2) * days / (months * 30.4375) + np.random.default_rng(0).normal(0, sd, n)
+    return pd.DataFrame(
+        {
+            "system": [f"s{i}" for i in range(n)],
+            "date": pd.Timestamp(start) + pd.to_timedelta(days, unit="D"),
+            "domain": "language",
+            "value_flop": 10.0**log,
+        }
+    )
+
+
+def estimated(*frames):
+    """Return what `estimate` would of systems with these estimates."""
+    return Result("estimate", pd.concat(frames, ignore_index=True), of="made")
+
+
+def test_the_interval_of_the_fit_stands_beside_its_sensitivity():
+    found = trends(estimated(systems("2010-06-01", 60)), n_draws=200)
+    (row,) = found.frame.itertuples()
+    interval = f"is {row.doubling_low:.2g} months to {row.doubling_high:.2g} months"
+    assert f"; the interval of the fit above {interval}." in str(found.sensitivity)
+    assert "not the uncertainty" in str(found.sensitivity)
+    assert "last era" not in str(found.sensitivity)
+    assert len(found.tables["sensitivity"].frame) == 6
+
+
+def test_growth_that_is_not_established_has_no_upper_limit():
+    found = trends(estimated(systems("2012-01-01", 20, months=200.0, sd=1.0)), n_draws=200)
+    assert "growth is not established; a doubling takes at least" in str(found.growth)
+    assert "interval of the fit above" not in str(found.sensitivity)
+    assert next(iter(found.tables["trends"].printed()))[7] == "no limit"
+
+
+def test_systems_in_no_fit_are_named_with_the_reason():
+    early = systems("1970-01-01", 2).assign(system=["first", "second"])
+    late = systems("2016-01-01", 40, months=1e12, sd=0.1)
+    late.loc[20, ["system", "value_flop"]] = ["fallen", 1.0]
+    text = str(trends(estimated(early, late), n_draws=100).growth)
+    assert "3 are in no fit: 1 low outlier (fallen) and 2 in an era" in text
+    assert "too small for a fit (first and second)." in text
+
+
+def test_a_subset_and_a_period_are_said_with_the_doubling_time():
+    early, late = systems("2012-01-01", 30), systems("2016-01-01", 30)
+    found = trends(estimated(early, late), subset="language", start="2015-09-01", n_draws=100)
+    assert str(found).startswith("made (language), 2016-01 to 2018-0")
+    assert set(found.frame["era_start"]) == {"2015-09-01"}
+    both = trends(estimated(early, late), n_draws=100)
+    assert "era and group" in both.tables["trends"].caption.plain()
+    assert "In the last era, with one choice" in str(both.sensitivity)
+
+
+def test_the_fit_is_drawn_again_with_the_same_seed():
+    made = estimated(systems("2016-01-01", 40))
+    first, second = (trends(made, n_draws=100).numbers for _ in range(2))
+    assert first == second
+
+
+def test_each_trend_has_a_mark_and_a_band_in_its_colour():
+    dates = pd.to_datetime(["2016-01-01", "2018-01-01", "2020-01-01"])
+    points = pd.DataFrame({"system": list("abc"), "date": dates, "flop": [1e20, 1e22, 1e25]})
+    points = points.assign(low_outlier=False, large_scale=[False, False, True])
+    ends = {"start_flop": 1e20, "end_flop": 1e24, "start_low": 1e19, "start_high": 1e21}
+    ends |= {"end_low": 1e23, "end_high": 1e25, "first": dates[0], "last": dates[2]}
+    lines = pd.DataFrame([{"group": group, **ends} for group in ("all", "regular scale", "large scale")])
+    figure, legend = draw_trends(lines, points)
+    marks = {text: mark for mark, text in legend if "trend" in text}
+    assert marks == {
+        "fitted trend (all or regular scale); shaded, the interval of its slope": SERIES[0],
+        "fitted trend (large scale); shaded, the interval of its slope": SERIES[1],
+    }
+    (axes,) = figure.axes
+    colours = [tuple(band.get_facecolor()[0][:3]) for band in axes.collections]
+    assert len(colours) == 3
+    assert colours[0] == colours[1] != colours[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"start": "soon"}, "`start` must be a date like 2015-09-01, got 'soon'"),
+        ({"subset": "best"}, "`subset` must be records, largest N, or one of language, got 'best'"),
+        ({"n_draws": 5}, "`n_draws` must be at least 100, got 5"),
+    ],
+)
+def test_unusable_arguments_are_named(arguments, message):
+    with pytest.raises(ParameterError) as raised:
+        trends(estimated(systems("2016-01-01", 20)), **arguments)
+    assert message in str(raised.value)

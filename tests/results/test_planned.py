@@ -1,0 +1,89 @@
+"""A plan as it is shown: sentences, table, text and JSON."""
+
+import json
+
+import numpy as np
+import pytest
+from conftest import ROOT, grid, record, write_run
+
+from traincost.__main__ import main
+from traincost.errors import ParameterError
+from traincost.results.plan import as_json, plan
+from traincost.results.runs import read
+
+DEMO = ROOT / "notebooks/runs/demo-sweep"
+KNOB = {"name": "val_check_interval", "sections": ["epoch/eval_sampled"]}
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return read(DEMO)
+
+
+def test_a_plan_prints_its_configurations_and_shows_their_table(demo):
+    found = plan(demo, {"task_name": ["sorting"]}, seeds=3, devices=2, price_per_hour=5.0)
+    text = str(found).splitlines()
+    assert text[0].startswith("18 runs in 6 configurations: ")
+    assert text[0].endswith(" USD")
+    assert sum("task_name=sorting, loss_setting=" in line for line in text) == 6
+    whole = found.frame.iloc[-1]
+    assert found.numbers["plan.hours"] == pytest.approx(whole["hours"])
+    assert found.numbers["plan.money"] == pytest.approx(10 * whole["hours"])
+    assert found.html().count("<tr>") == 8  # the header, six configurations, and the whole
+    assert "knobs" not in str(found)
+
+
+def test_a_plan_with_turned_knobs_says_the_least(demo):
+    found = plan(demo, knobs=[KNOB])
+    assert "with the knobs turned at least" in str(found)
+    assert "at least" in [heading.text for heading in found.tables["plan"].headings]
+
+
+def test_the_json_of_a_plan_has_proposal_and_total(demo):
+    data = json.loads(as_json(plan(demo, seeds=2)))
+    assert data["format"] == "traincost/plan/1"
+    assert data["proposal"]["seeds"] == 2
+    assert data["proposal"]["replicates"] == ["seed"]
+    assert len(data["configurations"]) == 36
+    assert data["total"]["n_runs"] == 72
+
+
+def test_a_plan_takes_the_replicates_of_the_runs(demo):
+    assert "level.loss_setting" in plan(demo).frame
+    assert "level.loss_setting" not in plan(demo.choosing(replicates=["loss_setting"])).frame
+
+
+def test_a_plan_of_unknown_levels_is_refused(demo):
+    with pytest.raises(ParameterError, match="task_name was never run with 'nonesuch'"):
+        plan(demo, {"task_name": ["nonesuch"]})
+
+
+def interacting(tmp_path):
+    rng = np.random.default_rng(3)
+    for i, (task, loss, seed) in enumerate(grid(task=list("abc"), loss=list("xy"), seed=[0, 1]).to_numpy()):
+        seconds = 60 * (4 if task == "a" and loss == "x" else 1) * float(np.exp(rng.normal(0, 0.05)))
+        config = {"task": task, "loss": loss, "seed": seed}
+        write_run(tmp_path / "runs" / f"{i}", record(f"{i}", config=config, runtime_s=seconds))
+    return str(tmp_path / "runs")
+
+
+def test_the_command_prints_hours_and_warns_of_an_interaction(tmp_path, capsys):
+    runs = interacting(tmp_path)
+    (tmp_path / "plan.yaml").write_text("levels: {task: [a, b]}\nseeds: 3\nprice_per_hour: 2\n")
+    out = tmp_path / "plan.json"
+    assert main(["plan", runs, "-f", str(tmp_path / "plan.yaml"), "--json", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("12 runs in 4 configurations: ")
+    assert "the factors interact in these runs" in text
+    assert "task=a, loss=x: " in text
+    data = json.loads(out.read_text())
+    assert len(data["configurations"]) == 4
+    assert data["total"]["money"] == pytest.approx(2 * data["total"]["hours"])
+
+
+def test_the_command_refuses_in_one_line(tmp_path, capsys):
+    (tmp_path / "plan.yaml").write_text("levels: {task_name: [nonesuch]}")
+    assert main(["plan", str(DEMO), "-f", str(tmp_path / "plan.yaml")]) == 2
+    err = capsys.readouterr().err
+    assert "task_name was never run with 'nonesuch'" in err
+    assert err.count("\n") == 1
