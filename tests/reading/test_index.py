@@ -245,7 +245,7 @@ def test_an_index_of_another_format_is_refused_in_one_line(tmp_path, capsys):
     assert main(["index", str(tmp_path / "runs"), "-o", str(tmp_path / "index")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     pointer.write_text(pointer.read_text().replace("traincost/index/9", index.OLD_FORMATS[0]))
-    with pytest.raises(NothingToReport, match=r"'traincost/index/1'; .*: make it again, in a new folder"):
+    with pytest.raises(NothingToReport, match=r"'traincost/index/1'; .*: refresh it with `traincost index`"):
         read_collection(tmp_path / "index")
     pointer.write_text("{")
     with pytest.raises(NothingToReport, match="is damaged"):

@@ -144,7 +144,7 @@ def read_collection(
 
         parts += jobs.describe(batches, listing.sources, pattern, redactor)
     runs = numbered(tables.joined(batches), shown)
-    listing, parts = _redacted(listing, parts, lambda texts: map(shown, redactor.texts(texts)))
+    listing, parts = _redacted(listing, parts, lambda texts: map(shown, redactor.paths(texts)))
     usable, rest = _sorted_out(runs, listing.sources)
     if require_runs:
         _refuse_nothing(listing, usable, rest, titles)

@@ -91,7 +91,8 @@ def _index(folder, found):
             is_old = pointer["format"] in OLD_FORMATS
             raise NothingToReport(
                 f"the index {folder.shown} has the format {pointer['format']!r}; this version of traincost "
-                f"reads {FORMAT!r}: " + ("make it again, in a new folder" if is_old else "update traincost")
+                f"reads {FORMAT!r}: "
+                + ("refresh it with `traincost index`" if is_old else "update traincost")
             )
         parts = [Part(**part) for part in pointer["parts"]]
         unopened = [tuple(entry) for entry in pointer["unopened"]]
@@ -286,7 +287,7 @@ def _listed(runs_dir, format, folder):
     """
     with folders.told(folder):
         found = None if remote.is_url(runs_dir) else folder.read(POINTER)
-    old = None if found is None else _index(folder, found)
+    old = _current(folder, found)
     try:
         known = old.seen() if old and old.format == format else {}
     except NothingToReport:  # replaced meanwhile by another refresh, or damaged
@@ -299,6 +300,12 @@ def _listed(runs_dir, format, folder):
     return listing, old.directories if known and is_alike else None
 
 
+def _current(folder, found):
+    """Return the index of a pointer; None for one of an earlier version, which is made again."""
+    is_earlier = found is not None and any(f'"{name}"'.encode() in found for name in OLD_FORMATS)
+    return None if found is None or is_earlier else _index(folder, found)
+
+
 def _new_key(folder):
     key = os.urandom(KEY_BYTES)
     folder.publish({KEY: key}, mode=0o600)
@@ -309,7 +316,7 @@ def _old(folder):
     """Return the index that is in a folder, or None; refuse a folder of something else."""
     found = folder.read(POINTER)
     if found is not None:
-        return _index(folder, found)
+        return _current(folder, found)
     other = [name for name in folder.names() if name not in (folders.LOCK, KEY) and not _OURS.fullmatch(name)]
     if other:
         raise ParameterError(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from traincost.errors import NothingToReport, ParameterError
+from traincost.reading import sensitive
 from traincost.reading.formats import READERS, table_files
 from traincost.reading.formats.files import RACY_NS
 from traincost.reading.tables import printable
@@ -53,7 +54,7 @@ def shown(url):
     >>> shown("s3://key:secret@bucket/runs?token=x")
     's3://bucket/runs'
     """
-    return re.sub(r"://[^/@]*@", "://", url).partition("?")[0]
+    return sensitive.USERINFO.sub("", url).replace("://@", "://").partition("?")[0]
 
 
 def readers(format):

@@ -114,11 +114,16 @@ class Redactor:
         self._plain.add(text)
         return text
 
-    def texts(self, texts):
-        """Return a list of texts without what has such a shape."""
-        together = "\n".join(texts)
-        has_sign = any(sign in together for sign in _SIGNS)
-        return list(map(self.text, texts)) if has_sign or sensitive.may_hold_token(together) else texts
+    def paths(self, paths):
+        """Return a list of paths without what has such a shape."""
+        together = "\n".join(paths)
+        has_sign = any(sign in together for sign in _SIGNS) or sensitive.may_hold_token(together)
+        return list(map(self._path, paths)) if has_sign else paths
+
+    def _path(self, path):
+        # The directory by itself, as in the name of a run that has no other.
+        directory, slash, name = path.rpartition("/")
+        return self.text(path) if path.startswith("/") else self.text(directory) + slash + self.text(name)
 
     def _setting(self, name, value):
         """Return what stands in the place of a setting, None for itself, and the persons it named."""
@@ -154,6 +159,8 @@ class Redactor:
     def _shaped(self, text):
         if sensitive.may_hold_token(text):
             text = sensitive.TOKEN.sub(self._marked(SECRET), text)
+        if "tfevents." in text or ".trace.json" in text:
+            text = sensitive.HOST_FILE.sub(self._without_host, text)
         if "://" in text and "@" in text:
             text = sensitive.USERINFO.sub(self._marked(SECRET), text)
         if "=" in text or ":" in text or "--" in text:
@@ -166,6 +173,10 @@ class Redactor:
             text = sensitive.DEEP_HOME.sub(lambda m: m[1] + self._mark(USER, m[2]), text)
         return text
 
+    def _without_host(self, match):
+        before, host = filter(None, match.groups()) if match[1] else ("", match[4])
+        return before + self._mark(HOST, host) if sensitive.is_host(host) else match[0]
+
     def _without_pairs(self, text):
         """Return a text without the values that stand beside the name of a secret, person or host."""
         parts, at = [], 0
@@ -173,6 +184,7 @@ class Redactor:
             value = sensitive.VALUE.match(text, pair.end()) if pair.start() >= at else None
             if value and self._is_withheld_pair(pair, value[value.lastindex]):
                 start, end = value.span(value.lastindex)
+                end = sensitive.REST.match(text, end).end()
                 kind = sensitive.named(pair[1] or pair[3]).kind or SECRET
                 parts += [text[at:start], self._mark(kind, text[start:end])]
                 at = end

@@ -14,6 +14,7 @@ from bisect import bisect_left
 from contextlib import contextmanager
 
 from traincost.errors import NothingToReport, ParameterError
+from traincost.reading import sensitive
 from traincost.reading.formats.files import MAX_FILE_MIB, digest_of_names, fetched
 from traincost.reading.listing import URL, shown
 from traincost.reading.listing import is_url as is_url  # beside the rest of what URLs need
@@ -81,7 +82,8 @@ class Versions:
 
 def filesystem(url):
     """Return the fsspec file system of a URL, and the path in it; raises `ParameterError`."""
-    if re.search(r"://[^/@]*:[^/@]*@", url):
+    login = sensitive.USERINFO.search(url)
+    if login and ":" in login[0]:
         raise ParameterError(
             f"{shown(url)!r} must hold no password: give it by the environment, or in fsspec's settings"
         )

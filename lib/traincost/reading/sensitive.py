@@ -46,7 +46,7 @@ _OF_SECRETS = vocabulary(
     "account storage subscription deploy service security client consumer admin auth app write ingest "
     "wandb openai hf huggingface anthropic aws azure gcp google gemini github gitlab slack comet neptune "
     "databricks kaggle cohere mistral groq ngc nvidia replicate together runpod sentry datadog stripe "
-    "twilio mailgun sendgrid minio s3"
+    "twilio mailgun sendgrid minio s3 session shared"
 )
 _OF_TEXT = vocabulary(
     "pad padding eos bos unk sep separator cls mask special additional image img audio video vision speech "
@@ -68,7 +68,7 @@ _HOSTS = vocabulary(
     "ipaddress addr address endpoint"
 )
 _NO_HOST = re.compile(
-    r"(localhost|127\.0\.0\.1|0\.0\.0\.0|::1?|\[::1?\])(:\d+)?|\*|local|x86_64|amd64|aarch64|arm64|i[36]86",
+    r"(localhost|host|127\.0\.0\.1|0\.0\.0\.0|::1?|\[::1?\])(:\d+)?|\*|local|x86_64|amd64|aarch64|arm64|i[36]86",
     re.IGNORECASE,
 )
 _SUSPICIOUS = vocabulary(
@@ -177,7 +177,7 @@ def is_withheld(name, value):
     if _NUMBERS.fullmatch(value):
         return name.last in _PASSWORDS
     if name.kind != SECRET:
-        return "://" not in value and not (name.kind == HOST and _NO_HOST.fullmatch(value))
+        return "://" not in value and (name.kind == USER or is_host(value))
     is_directory = name.last == "pwd" and value.startswith(("/", "~"))  # the shell's working directory
     return not is_directory and not (name.last in _AUTHS and value.lower() in _AUTH_METHODS)
 
@@ -189,6 +189,11 @@ def looks_random(text):
     (True, False)
     """
     return any(len(_CHANGE.findall(c)) >= max(2, len(c) / 4) for c in _CHUNK.findall(text))
+
+
+def is_host(text):
+    """Say whether a name may be a machine's, not one that all of them have."""
+    return not _NO_HOST.fullmatch(text)
 
 
 def may_hold_token(text):
@@ -228,13 +233,18 @@ EMAIL = re.compile(
 LOGIN = re.compile(r"(?<![\w.@/-])(?!git@)([a-z_][\w.-]*)@([A-Za-z0-9][\w.-]*)(?=:[/~.\w])")
 _NAME = r"[^/\\\s'\",;:()\[\]{}<>|&=?#*$‹]+"
 HOME = re.compile(
-    rf"(?:(?<![\w.~/\\-])|(?<=file://))/(?:home|Users)/({_NAME})"
+    rf"(?:(?<![\w.~/\\-])|(?<=file://))/(?:home|homes|Users|users)/({_NAME})"
     r"|(?<![A-Za-z0-9])[A-Za-z]:[\\/]+Users[\\/]+([^\\/:*?\"<>|\r\n]+)"
     r"|(?<![\w.~/\\-])/(root)(?![\w.-])"
     r"|(?<![\w.~/\\-])~([A-Za-z_][\w.-]*)(?=/|$)"
 )
 # Further down a path: only the name of the person goes.
 DEEP_HOME = re.compile(rf"(?<![\w.~-])((?:/[\w.+-]+)+/(?:home|homes|Users|users|user)(?:/[a-z])?/)({_NAME})")
+# Names of files that begin or end with the machine's: TensorBoard's events, the profiler's traces.
+HOST_FILE = re.compile(
+    r"(?<=\btfevents\.)(\d+\.)([\w.-]+?)(?=(?:\.\d+){0,2}(?:\.v2|\.profile-empty)?(?:[/\s]|$))"
+    r"|(?<![^/\s])()([\w.-]+?)(?=_\d+\.\d+\.pt\.trace\.json)"
+)
 # A name and what joins it to a value, in a query, a command line, JSON or a connection string.
 PAIR = re.compile(
     r"(?<![\w.-])(?:-{0,2}([A-Za-z_][\w.-]{1,63})(\\?[\"']?\s{0,2}(?::=|=>|=|:)\s{0,2})"
@@ -242,5 +252,6 @@ PAIR = re.compile(
 )
 VALUE = re.compile(
     r"\\\"(.*?)\\\"|\"((?:\\.|[^\"\\])*)\"|'((?:\\.|[^'\\])*)'|(\[[^\[\]]*\])"
-    r"|((?:(?:Bearer|Basic|Token|token)\s+)?[^\s,;&\"'|}\])]+)"
+    r"|((?:(?:Bearer|Basic|Token|token)\s+)?[^\s,;&\"'|}\])]{1,400})"
 )
+REST = re.compile(r"[^\s,;&\"'|}\])]*")  # of a longer value without quotes
