@@ -158,6 +158,12 @@ def answers(sweep):
 
 
 @pytest.fixture(scope="session")
+def shown(answers):
+    """Name of each question to what a notebook displays of the answer, drawn once."""
+    return {name: answer._repr_mimebundle_() for name, answer in answers.items()}
+
+
+@pytest.fixture(scope="session")
 def published(tmp_path_factory):
     """Return a function of a page's name to the page, built once for all test processes."""
     parameters = publish.read_parameters

@@ -88,7 +88,7 @@ def test_a_copy_scaled_by_a_quarter_is_slower_by_that():
     assert decomposition.change_s == pytest.approx(0.25 * decomposition.before_s)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_parts_sum_to_the_change_and_swap_signs(seed):
     rng = np.random.default_rng(seed)
     before = drawn(rng)

@@ -1,7 +1,6 @@
 """Pairs are of equal configuration, and nothing is taken for the same without being told so."""
 
 import json
-import shutil
 
 import numpy as np
 import pandas as pd
@@ -9,6 +8,7 @@ import pytest
 from conftest import REFERENCE, collection_of, grid, record, write_run
 
 from traincost.analysis import comparison, pairs
+from traincost.analysis.subsets import subset
 from traincost.errors import NothingToReport, ParameterError
 from traincost.reading.collection import read_collection
 
@@ -168,23 +168,16 @@ def test_what_cannot_be_paired_is_one_clear_line(before, after, options, error, 
 
 
 @pytest.mark.reference
-def test_batch_sizes_of_the_profiled_trees_by_hand(tmp_path):
-    rows = []
-    for path in sorted((REFERENCE / "pyhighlights" / "profiled").iterdir()):
-        side = "after" if path.name.endswith("-b16") else "before"
-        shutil.copytree(path, tmp_path / side / path.name)
-        name = path.name.removesuffix("-b16")
-        runs = read_collection(path).runs
-        rows += [(name, side, *row) for row in runs[["config.seed", "runtime_s"]].itertuples(index=False)]
-    before, after = read_collection(tmp_path / "before"), read_collection(tmp_path / "after")
+def test_batch_sizes_of_the_profiled_trees_by_hand():
+    whole = read_collection(REFERENCE / "pyhighlights" / "profiled")
+    before, after = (subset(whole, {"batch_size": [size]}) for size in (8, 16))
     paired = pairs.pair(before, after)
     assert len(paired.pairs) == 18
     assert len(paired.paired) == 6
     assert paired.changed.to_dict("records") == [{"setting": "batch_size", "before": "8", "after": "16"}]
-    hand = pd.DataFrame(rows, columns=["name", "side", "seed", "s"]).pivot(
-        index=["name", "seed"], columns="side"
-    )
-    ratio = np.log(hand["s"]["after"] / hand["s"]["before"])
+    runs = whole.runs.assign(name=whole.runs["path"].str.split("/").str[0].str.removesuffix("-b16"))
+    hand = runs.pivot(index=["name", "config.seed"], columns="config.batch_size", values="runtime_s")
+    ratio = np.log(hand[16] / hand[8])
     found = comparison.runtime_change(before, after, paired).iloc[0]
     assert found["n_pairs"] == len(ratio) == 18
     assert found["log_ratio"] == pytest.approx(ratio.mean(), abs=1e-12)

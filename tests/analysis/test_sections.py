@@ -165,7 +165,7 @@ def trees(draw):
     return rows, runtimes
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(trees())
 def test_disjoint_shares_and_the_rest_make_one(made):
     rows, runtimes = made

@@ -159,7 +159,8 @@ def test_the_same_runs_give_the_same_bytes():
 
 def test_size_does_not_grow_with_the_runs():
     def size(n):
-        return len(tc.levels(runs_of({"task": ["a", "b"] * n}, np.arange(1.0, 2 * n + 1))).html())
+        runs = runs_of({"task": ["a", "b"] * n}, np.arange(1.0, 2 * n + 1))
+        return len(tc.levels(runs).figures["levels"].drawing().svg)
 
     assert size(5_000) < 1.1 * size(500)
 
