@@ -1,7 +1,7 @@
-"""How the numbers of the findings are named and printed in prose."""
+"""How the numbers of a sentence are named and printed."""
 
 from traincost.columns import count, decimals_within, percent
-from traincost.results.prose import Name, Number, key  # noqa: F401 - the findings take it from here
+from traincost.results.prose import Name, Number, key  # noqa: F401 - the answers take it from here
 
 LEAST_SHARE = 0.00005  # of the runtime: what a sentence about sections still names
 LARGE_REST = 0.2  # of the runtime: an unattributed part that a reader must be warned of
