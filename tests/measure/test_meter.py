@@ -143,7 +143,7 @@ def test_memory_counts_the_largest_child(tmp_path, how):
     # which starts it, is not.
     script = f"""
         import multiprocessing
-        from traincost.cost import peak_memory
+        from traincost.measure.meter import peak_memory
 
         def allocate():
             block = bytearray(300 * 2**20)

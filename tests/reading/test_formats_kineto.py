@@ -308,7 +308,7 @@ def bomb(kind):
 # The high-water mark of this very process; that of getrusage begins with its parent's.
 _MEASURE = """
 import re, sys
-from traincost.formats import kineto
+from traincost.reading.formats import kineto
 runs = kineto.read(sys.argv[1], "a")
 peak_kib = int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
 print(peak_kib // 1024, [run.reason for run in runs])

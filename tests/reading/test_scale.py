@@ -22,6 +22,7 @@ from traincost.reading import batch as reading
 from traincost.reading import engines, index, tables
 from traincost.reading.collection import read_collection
 from traincost.reading.listing import listed
+from traincost.reading.redaction import Rule
 
 scale = pytest.mark.scale
 
@@ -51,7 +52,7 @@ def test_partitions_do_not_show(tmp_path, monkeypatch, batch):
 def test_the_order_of_partitions_does_not_show(tmp_path):
     root = odd_collection(tmp_path / "runs")
     listing = listed(root)
-    tasks = [reading._task(listing, [place], False) for place in range(len(listing.sources))]
+    tasks = [reading._task(listing, [place], Rule(), False) for place in range(len(listing.sources))]
     batches = [reading.read_batch(task) for task in tasks]
     expected = tables.joined(list(batches))
     random.Random(0).shuffle(batches)
