@@ -11,6 +11,7 @@ from nbformat import v4
 
 import traincost as tc
 from traincost.errors import ParameterError, RefusedNotebook
+from traincost.pages import outputs
 from traincost.pages.exporter import TraincostExporter
 from traincost.pages.outputs import MAX_OUTPUT_MIB
 from traincost.results.runs import Runs
@@ -94,6 +95,13 @@ def test_what_a_page_cannot_show_is_named():
     assert "an output of the type application/x-other" in page
     assert large not in page
     assert "a warning" not in page
+
+
+def test_a_progress_bar_is_nothing_left_out():
+    bar = ["\r  0%|          | 0/36 [00:00<?, ?it/s]", "\r100%|███| 36/36 [00:00<00:00, 239.09it/s]\n"]
+    shown, missing = outputs.shown(v4.new_output("stream", name="stderr", text="".join(bar)))
+    assert (shown, missing) == ("", "")
+    assert outputs.shown(v4.new_output("stream", name="stderr", text="12it [00:01, 9.8it/s]\nlost"))[1]
 
 
 def test_results_are_gathered_into_one_report(runs):

@@ -19,6 +19,7 @@ TAGS = {
 }
 ATTRIBUTES = {"title", "lang", "dir", "alt", "width", "height", "colspan", "rowspan", "scope", "start"}
 _ELEMENTS_DROPPED_WHOLE = re.compile(r"<(style|script|template)\b.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_PROGRESS = re.compile(r"\d+%\|.*\[.*\]|\d+it \[.*\]")  # a bar of tqdm
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # of a terminal: colours
 
 
@@ -48,9 +49,11 @@ def shown(output):
 
 
 def _stream(output):
-    if output["name"] != "stdout":
-        return Markup(""), "text on standard error"
-    return _preformatted("".join(output["text"])), ""
+    printed = "".join(output["text"])
+    if output["name"] == "stdout":
+        return _preformatted(printed), ""
+    said = [line for line in printed.splitlines() if line.strip() and not _PROGRESS.search(line)]
+    return Markup(""), "text on standard error" if said else ""
 
 
 def _preformatted(printed):
