@@ -46,7 +46,8 @@ def folder(tmp_path_factory):
     explore = (folder / "explore.ipynb").read_text(encoding="utf-8")
     (folder / "hostile.ipynb").write_text(explore.replace("runs/demo-sweep", "runs/hostile"), "utf-8")
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    nbformat.write(nbformat.v4.new_notebook(metadata=kernel), folder / "empty.ipynb")
+    for theme in THEMES:
+        nbformat.write(nbformat.v4.new_notebook(metadata=kernel), folder / f"empty-{theme}.ipynb")
     return folder
 
 
@@ -215,7 +216,7 @@ RUNS, EFFECTS, PLOT, PRINTED, OWN = 2, 4, 5, 6, 7
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_answers_show_themselves_in_an_empty_notebook(lab, address, theme):
-    open_notebook(lab, address, "empty.ipynb")
+    open_notebook(lab, address, f"empty-{theme}.ipynb")
     lab.locator(f"{CELLS} .cm-content").first.click()
     for line in LINES:
         lab.keyboard.insert_text(line)
