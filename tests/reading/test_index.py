@@ -225,10 +225,11 @@ def test_large_collections_are_written_in_several_parts(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_the_page_of_an_index_is_that_of_its_directory(tmp_path, capsys):
     runs = odd_collection(tmp_path / "runs")
-    assert main(["index", str(runs), "-o", str(tmp_path / "index")]) == 0
+    index = tmp_path / "index/runs"  # a page names its source by the last part of its path
+    assert main(["index", str(runs), "-o", str(index)]) == 0
     assert capsys.readouterr().err == "19 read, 0 kept, 0 dropped\n"
     publish.page(runs, tmp_path / "a")
-    publish.page(tmp_path / "index", tmp_path / "b")
+    publish.page(index, tmp_path / "b")
     for name in ("profiling.html", "profiling.json"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 

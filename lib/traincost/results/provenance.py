@@ -130,12 +130,12 @@ def parameters_table(values):
 
 
 def versions_table(values):
-    """The versions of what computed the numbers."""
+    """The versions of what computed the numbers, by name: a stored notebook sorts its keys."""
     return Table(
         "versions",
         say("Computed with."),
         (Heading("name", "package"), Heading("version", "version")),
-        pd.DataFrame(values.items(), columns=["name", "version"]),
+        pd.DataFrame(sorted(values.items()), columns=["name", "version"]),
         0,
         "versions",
     )
