@@ -100,7 +100,7 @@ def runs_of(config, runtime_s, sections=(), **choices):
     return Runs(collection_of(config, runtime_s, sections), **choices)
 
 
-def fields_of(config, replicates=("seed",)):
+def fields_of(config, replicates=()):
     """Return the described fields of a config frame, by name."""
     config = pd.DataFrame(dict(config)).add_prefix("config.")
     return {field.name: field for field in fields.describe(config, replicates)}

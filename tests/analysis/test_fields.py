@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from conftest import fields_of, grid
 
-from traincost.analysis import fields
+from traincost.analysis import fields, levels
 
 
 def test_each_kind_of_field():
@@ -29,7 +29,7 @@ def test_each_kind_of_field():
         "run_name": "identifier",
         "trainer.seed": "replicate",
     }
-    assert found["run_name"].reason == "one level per run: it names the run"
+    assert found["run_name"].reason == "one value per run: it names the run"
 
 
 def test_few_repeated_values_make_a_numeric_field_levels():
@@ -68,25 +68,99 @@ def test_a_field_fixed_by_another():
 def test_text_with_a_level_per_configuration_names_it():
     config = grid(task=list("abc"), lr=[1, 2], seed=[0, 1, 2])
     config["name"] = config["task"] + config["lr"].astype(str)
-    assert fields_of(config)["name"].reason == "one level per configuration: it names the configuration"
+    assert (
+        fields_of(config)["name"].reason
+        == "one level per combination of the other factors: it names the configuration"
+    )
     # The only factor is not a mere name, even though each configuration has a level of its own.
     assert fields_of(grid(task=list("abc"), seed=[0, 1]))["task"].kind == "levels"
 
 
-def test_entangled_factors_are_noted_on_both():
-    task = np.repeat(list("abcd"), 10)
-    host = task.copy()
-    host[:2] = "b"
-    host[20] = "a"
-    found = fields_of({"task": task, "host": host, "lr": [1, 2] * 20})
-    assert found["task"].entangled_with == ("host",)
-    assert found["host"].entangled_with == ("task",)
+@pytest.mark.parametrize(
+    ("name", "values", "kind"),
+    [
+        ("random_seed", [0, 1, 2] * 8, "replicate"),
+        ("train.seedEverything", [0, 1, 2] * 8, "replicate"),
+        ("cv_fold", ["fold_1", "fold_2", "fold_3"] * 8, "replicate"),
+        ("trial", [1.0, 2.0, 3.0] * 8, "replicate"),
+        ("run", ["baseline", "tuned", "large"] * 8, "levels"),
+        ("n_seeds", [1, 3, 5] * 8, "levels"),
+        ("num_restarts", [1, 3, 5] * 8, "levels"),
+        ("seed", [0.1, 0.2, 0.3] * 8, "levels"),
+        ("master_port", list(range(40_000, 40_240, 10)), "identifier"),
+        ("export", list(np.random.default_rng(0).permutation(24) * 3), "numeric"),
+        ("", list(np.random.default_rng(0).permutation(24)), "identifier"),
+        ("Unnamed: 0", list(np.random.default_rng(0).permutation(24)), "identifier"),
+        ("nth", list(range(24)), "identifier"),
+        ("nth", list(range(24, 0, -1)), "identifier"),
+        ("lr", list(np.random.default_rng(0).random(24)), "numeric"),
+        ("hostname", ["n1", "n2", "n3"] * 8, "place"),
+        ("slurm_nodelist", ["n1", "n2", "n3"] * 8, "place"),
+        ("CUDA_VISIBLE_DEVICES", [0, 1, 2] * 8, "place"),
+        ("nodes", [1, 2, 3] * 8, "levels"),
+        ("worker", [1, 2, 3] * 8, "levels"),
+        ("worker", ["w1", "w2", "w3"] * 8, "place"),
+    ],
+)
+def test_names_and_values_give_the_role(name, values, kind):
+    found = fields_of({name: values, "task": list("abcdefgh") * 3})
+    assert found[name].kind == kind
 
 
-def test_cramers_v_of_unrelated_factors_is_about_zero():
-    rng = np.random.default_rng(0)
-    values = [fields.cramers_v(rng.integers(0, 4, 60), rng.integers(0, 5, 60)) for _ in range(200)]
-    assert np.mean(values) < 0.08  # uncorrected, it is 0.25 on average
+def test_a_counter_by_start_order_and_the_only_setting():
+    order = np.random.default_rng(0).permutation(24).astype(float)
+    config = pd.DataFrame({"config.nth": order * 2, "config.task": list("ab") * 12})
+    assert fields.describe(config)[0].kind == "numeric"
+    assert fields.describe(config, start_rank=order)[0].kind == "identifier"
+    assert fields_of({"depth": list(range(12))})["depth"].kind == "numeric"
+
+
+def test_what_is_asked_for_overrides_the_name():
+    config = {"run": [0, 1, 2] * 8, "batch": [1, 2] * 12, "task": list("abcdefgh") * 3}
+    frame = pd.DataFrame({f"config.{name}": values for name, values in config.items()})
+    found = {f.name: f for f in fields.describe(frame, ["batch"], ["run"])}
+    assert (found["run"].kind, found["batch"].kind) == ("levels", "replicate")
+    assert found["run"].reason == "asked for as a factor"
+
+
+@pytest.mark.parametrize(
+    ("replicates", "factors", "message"),
+    [
+        (["tsak"], (), "`replicates` names 'tsak', which is no setting of the runs; there are: lr, task"),
+        ((), ["tsak"], "`factors` names 'tsak', which is no setting of the runs; there are: lr, task"),
+        (["lr"], ["lr"], "'lr' is named by `replicates` and by `factors`: name it in one"),
+    ],
+)
+def test_names_that_are_not_there_are_refused(replicates, factors, message):
+    config = pd.DataFrame({"config.task": list("ab"), "config.lr": [1, 2]})
+    with pytest.raises(ValueError, match=message):
+        fields.check_named(config, replicates, factors)
+    fields.check_named(config, ["seed"])  # where there is none, nothing repeats
+
+
+def test_a_setting_that_goes_with_a_host_is_marked():
+    found = fields_of({"A": list("ab") * 8, "hostname": ["n1", "n2"] * 8})
+    assert (found["A"].placed, found["A"].names) == (True, ("A", "hostname"))
+    assert (found["hostname"].kind, found["hostname"].same_as) == ("place", "A")
+    assert [f.name for f in fields.tested(found.values())] == ["A"]
+
+
+def test_a_recorded_host_is_a_place():
+    runs = pd.DataFrame({"config.A": list("ab") * 8, "host": ["host 1", ""] * 4 + ["host 2"] * 8})
+    host = fields.describe(runs)[1]
+    assert (host.name, host.kind, host.labels) == ("host", "place", ("host 1", "host 2", "(unset)"))
+
+
+def test_a_name_made_of_crossed_settings_is_no_factor():
+    config = grid(task=list("abc"), lr=["1", "2"], seed=[0, 1])
+    config["name"] = config["task"] + config["lr"]
+    assert fields_of(config)["name"].kind == "identifier"
+    methods = {
+        "method": list("abcdefgh") * 3,
+        "lr": [1, 1, 2, 2, 3, 3, 4, 4] * 3,
+        "width": list("abcdeabc") * 3,
+    }
+    assert fields_of(methods)["method"].kind == "levels"  # its settings were chosen with it, not crossed
 
 
 def test_held_fields_include_the_determining_one():
@@ -123,7 +197,7 @@ def test_replicates_given_as_text_are_refused():
 def test_axes_refuses_a_field_that_is_not_there():
     no_effects = pd.DataFrame({"factor": [], "clears": []})
     with pytest.raises(ValueError, match="`rows` must be a setting of the runs, got 'tsak'"):
-        fields.axes(list(fields_of({"task": list("aabb")}).values()), no_effects, 4, "tsak")
+        levels.axes(list(fields_of({"task": list("aabb")}).values()), no_effects, 4, "tsak")
 
 
 def test_levels_that_print_alike_stay_apart():
@@ -146,10 +220,6 @@ def test_a_repeating_numeric_field_can_fix_another():
     found = fields_of({"width": width, "loss": np.where(width < 5, "x", "y"), "rep": list("ab") * 18})
     assert found["width"].kind == "numeric"
     assert found["loss"].fixed_by == "width"
-    task = np.repeat(list("abcd"), 10)
-    params = np.repeat([1.0, 2.0, 3.0, 4.0], 10) + np.arange(40) / 1000
-    found = fields_of({"task": task, "params": params})
-    assert found["task"].entangled_with == ("params",)
 
 
 def test_bins_with_ties_and_few_values():
@@ -164,6 +234,6 @@ def test_bins_with_ties_and_few_values():
 def test_an_empty_parameter_chooses_no_nameless_setting():
     described = list(fields_of({"": ["x"] * 4, "task": list("aabb")}).values())
     no_effects = pd.DataFrame({"factor": [], "clears": []})
-    first, second = fields.axes(described, no_effects, 4)
+    first, second = levels.axes(described, no_effects, 4)
     assert first.name == fields.ALL_RUNS
     assert second is None

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from conftest import REFERENCE, record, write_run
 
-from traincost.analysis import costs, effects, fields
+from traincost.analysis import costs, effects, fields, levels
 from traincost.pages import publish
 from traincost.reading.collection import read_collection
 from traincost.results.costs import costs as costs_of
@@ -257,7 +257,7 @@ def test_eta_squared_of_the_profiled_runs(trees, design):
 def test_level_means_of_the_profiled_runs(trees):
     runs = trees["profiled"].runs
     described = {field.name: field for field in fields.describe(runs)}
-    cells = fields.cell_runtimes(runs["cost_runtime_s"], described["name"], described["model.@key"])
+    cells = levels.cell_runtimes(runs["cost_runtime_s"], described["name"], described["model.@key"])
     task = cells.index.str.replace(r"-.*", "", regex=True)
     ours = cells.groupby(task).mean()  # both batch sizes have as many runs
     ours.columns = [next(a for a in ("dar", "fr", "mgr") if f"'{a}'" in label) for label in ours.columns]

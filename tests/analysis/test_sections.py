@@ -7,7 +7,7 @@ from conftest import collection_of, fields_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traincost.analysis import fields, sections
+from traincost.analysis import levels, sections
 from traincost.analysis.sections import OTHER, UNATTRIBUTED
 
 
@@ -173,7 +173,7 @@ def test_disjoint_shares_and_the_rest_make_one(made):
     assert (t.whole[:, t.roots].sum(axis=1) + t.unattributed()) / t.runtime_s == pytest.approx(
         np.ones(len(runtimes))
     )
-    composition = sections.composition(t, fields.all_runs(len(runtimes)))
+    composition = sections.composition(t, levels.all_runs(len(runtimes)))
     assert composition.drop(columns="n_runs").sum(axis=1).iloc[-1] == pytest.approx(1)
     table = sections.shares(t)
     assert not table["overlapping"].any()
@@ -193,7 +193,7 @@ def test_sections_named_like_our_words_are_kept(name):
     rows = [(r, f"s{i}", 5.0, 2) for r in range(2) for i in range(10)]
     rows += [(r, name, 30.0, 2) for r in range(2)]
     t = timing(rows, [100.0] * 2)
-    composition = sections.composition(t, fields.all_runs(2))
+    composition = sections.composition(t, levels.all_runs(2))
     assert composition.drop(columns="n_runs").sum(axis=1).iloc[-1] == pytest.approx(1)
     found = sections.shares(t).set_index("section")
     assert found.loc[f"{name} (section)", "share"] == pytest.approx(0.3)

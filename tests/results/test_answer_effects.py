@@ -19,7 +19,7 @@ def test_noise_is_called_chance():
     rng = np.random.default_rng(1)
     config = grid(a=list("xyz"), b=list("pqr"), c=["1", "2"])
     text = said(config, np.exp(rng.normal(0, 0.3, 18)))
-    assert "No factor's effect on runtime can be distinguished from chance." in text
+    assert "No setting's effect on runtime can be told from chance." in text
     assert "depends" not in text
 
 
@@ -52,7 +52,7 @@ def test_long_lists_of_factors_are_cut_with_a_count():
     rng = np.random.default_rng(0)
     config = pd.DataFrame({f"f{i}": rng.integers(0, 2, 60).astype(str) for i in range(12)})
     text = said(config, np.exp(rng.normal(0, 0.3, 60)))
-    assert re.search(r"and \d others cannot be told from chance", text)
+    assert re.search(r"and \d others by itself cannot be told from chance", text)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_long_lists_of_factors_are_cut_with_a_count():
     [
         ({"a": ["x", "x"]}, [1.0, 2.0], "No setting varies between the runs, so runtime cannot be related"),
         ({"a": list("xxyy"), "b": list("pqpq")}, [2.0] * 4, "All runs took the same time"),
-        ({"a": list("xxyy"), "b": list("pqpq")}, [1.0, 2, 3, 4], "There are too few runs to tell"),
+        ({"a": list("xxy")}, [1.0, 2, 3], "There are too few runs to tell"),
         ({"name": list("abcd"), "seed": [1, 1, 2, 2]}, [1.0, 2, 3, 4], "either repeats a configuration or"),
     ],
 )

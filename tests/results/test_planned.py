@@ -43,7 +43,7 @@ def test_the_json_of_a_plan_has_proposal_and_total(demo):
     data = json.loads(as_json(plan(demo, seeds=2)))
     assert data["format"] == "traincost/plan/1"
     assert data["proposal"]["seeds"] == 2
-    assert data["proposal"]["replicates"] == ["seed"]
+    assert data["proposal"]["replicates"] == []
     assert len(data["configurations"]) == 36
     assert data["total"]["n_runs"] == 72
 

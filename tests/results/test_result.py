@@ -152,6 +152,20 @@ def test_a_response_that_some_runs_lack_is_of_the_others():
     runs = runs_of(grid(a=list("xyz"), seed=[0, 1]), [1.0, 2, 3, 4, 5, 6])
     runs.frame["score.f1"] = [0.1, 0.2, 0.3, float("nan"), 0.5, 0.6]
     assert tc.effects(runs, response="f1").frame["n_runs"].iloc[0] == 5
+    assert "1 run lacks the score f1 and is left out here." in str(tc.effects(runs, response="f1"))
     runs.frame["score.f1"] = 0.0
-    with pytest.raises(ValueError, match="must be positive in every run that has it; 'f1' is not"):
+    assert "The score f1 is the same in all runs" in str(tc.effects(runs, response="f1"))
+    runs.frame["score.f1"] = [0.1, *[float("nan")] * 5]
+    with pytest.raises(ValueError, match="'f1' is known of 1 runs: at least 2 are needed"):
         tc.effects(runs, response="f1")
+
+
+def test_a_score_is_compared_on_its_own_scale():
+    runs = runs_of(grid(a=list("xyz"), seed=[0, 1, 2, 3]), list(range(1, 13)))
+    runs.frame["score.f1"] = [-0.1, -0.11, -0.1, -0.09, 0.0, 0.01, 0.0, 0.02, 0.9, 0.91, 0.9, 0.92]
+    found = tc.effects(runs, response="f1")
+    assert "The score f1 depends on a" in str(found)
+    assert re.search(r"z has 1.01 more than x \(0\.99\d+ to 1\.02\d*\)", str(found))
+    row = found.frame.iloc[0]
+    assert (row["size_kind"], row["level"], row["than"]) == ("difference", "z", "x")
+    assert row["size"] == pytest.approx(0.9075 + 0.1)

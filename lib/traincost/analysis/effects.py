@@ -2,7 +2,7 @@
 
 What is *shown* is one-way eta squared of the response over runs, with its chance level: its mean
 for a factor unrelated to the response. What is *concluded* is a test (`verdicts`), of the log
-response with the configuration as unit: its replicates are not independent evidence.
+response on the units and against the error that the design of the runs allows (`strata`).
 
 Contract: an array and the runs' fields in, a frame out; randomness is seeded.
 """
@@ -14,61 +14,179 @@ import pandas as pd
 from scipy import optimize, special, stats
 
 from traincost.analysis import fields as _fields
-from traincost.analysis.designs import NEGLIGIBLE, Units, beyond, design, f_tail, orthonormal, stack
+from traincost.analysis import sizes
+from traincost.analysis.designs import (
+    NEGLIGIBLE,
+    Units,
+    beyond,
+    design,
+    f_tail,
+    lack_of_fit,
+    orthonormal,
+    stack,
+)
+from traincost.analysis.far import far_runs
+from traincost.analysis.order import starts_s
+from traincost.analysis.strata import structure
 from traincost.analysis.verdicts import CLEARING, N_PERMUTATIONS, family_wise
 
 REPLICATE = "replicate: shown, not tested"
 
 
-def main_effects(response, described, factors=None, n_permutations=N_PERMUTATIONS):
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """What a response depends on, and how much.
+
+    Attributes
+    ----------
+    table : DataFrame
+        As `main_effects` returns it, of the runs that are not far.
+    fields : list of Field
+        What the settings of those runs are.
+    kept : ndarray of bool
+        Which runs are not far (`far.far_runs`).
+    judged : Judged
+    with_far : dict
+        Factor to its verdict with the far runs, where it is another.
+    ratios, doublings, spread, cells : DataFrame
+        As `sizes` returns them; on the log scale where `log` is true.
+    interactions : DataFrame
+        As `interactions` returns it.
+    log : bool
+        Whether the logarithm of the response was tested, or the response itself.
+    """
+
+    table: pd.DataFrame
+    fields: list
+    kept: np.ndarray
+    judged: object
+    with_far: dict
+    ratios: pd.DataFrame
+    doublings: pd.DataFrame
+    spread: pd.DataFrame
+    cells: pd.DataFrame
+    interactions: pd.DataFrame
+    log: bool
+
+
+def examine(runs, response, replicates=(), factors=(), log=True):
+    """Say what a response depends on, and how much.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        A row per run: ``config.<path>``, and where known ``started_at`` and ``runtime_s``.
+    response : array_like
+        A number of each run, positive if `log`.
+    replicates, factors : sequence of str
+        As `fields.describe` takes them.
+    log : bool
+        Whether to test the logarithm.
+
+    Returns
+    -------
+    Effects
+    """
+    y = _response(response, log)
+    start = _starts(runs, y)
+    described = _fields.describe(runs, replicates, factors, start)
+    scaled = np.log(y) if log else y
+    far = far_runs(described, scaled) if log else np.zeros(len(y), dtype=bool)
+    with_far = {}
+    if far.any():
+        whole = family_wise(_fields.tested(described), scaled, start).table
+        kept = np.flatnonzero(~far)
+        runs, y, scaled = runs.iloc[kept], y[kept], scaled[kept]
+        start = _starts(runs, y)
+        described = _fields.describe(runs, replicates, factors, start)
+    tested = _fields.tested(described)
+    judged = family_wise(tested, scaled, start)
+    if far.any():
+        now = judged.table.set_index("factor")["verdict"]
+        with_far = {
+            row.factor: row.verdict for row in whole.itertuples() if row.verdict != now.get(row.factor)
+        }
+    return Effects(
+        table=_table(_chosen(described, None), described, y, scaled, judged),
+        fields=described,
+        kept=~far,
+        judged=judged,
+        with_far=with_far,
+        ratios=sizes.ratios(judged, tested, scaled),
+        doublings=sizes.doublings(judged, tested, scaled),
+        spread=sizes.spread(judged, scaled),
+        cells=sizes.unusual_cells(judged, scaled),
+        interactions=interactions(y, described, log),
+        log=log,
+    )
+
+
+def _starts(runs, y):
+    if "started_at" not in runs or "runtime_s" not in runs:
+        return None
+    return starts_s(list(runs["started_at"]), runs["runtime_s"].to_numpy(dtype=float))
+
+
+def main_effects(response, described, factors=None, n_permutations=N_PERMUTATIONS, start=None, log=True):
     """Effect of each factor on a response.
 
     Parameters
     ----------
     response : array_like
-        A positive number of each run.
+        A number of each run, positive if `log`.
     described : list of Field
         What `fields.describe` makes of the same runs.
     factors : sequence of str, optional
         Dotted paths of config fields; all that vary, if left out.
     n_permutations : int
-        Fewer are drawn for very many configurations; the column ``n_permutations`` says.
+        Fewer are drawn for very many runs; the column ``n_permutations`` says.
+    start : ndarray, optional
+        When each run was started.
+    log : bool
+        Whether the logarithm is tested, or the response itself.
 
     Returns
     -------
     DataFrame
-        A row per factor (and per replicate field, untested), the largest effect first:
+        A row per factor and place (and per replicate field, untested), the largest effect first:
 
         ``factor``, ``kind``, ``n_levels``, ``n_runs``, ``n_configurations``;
         ``eta_squared`` = SS_factor / SS_total of the response over runs, SS_total the
-        corrected total (a numeric factor: of its cubic in rank); ``epsilon_squared`` and
+        corrected total (a trend: of its cubic in rank); ``epsilon_squared`` and
         ``omega_squared``, the same corrected for bias; ``chance``, its level for an unrelated
         factor: (k-1)/(N-1), and with replicates (k-1)/(C-1) times the share of variance
         between the C configurations;
-        ``log_epsilon_squared``, ``low``, ``high``: max(epsilon squared, 0) of the log response
+        ``log_epsilon_squared``, ``low``, ``high``: max(epsilon squared, 0) of the tested response
         over configurations and the 95 % interval of the population value, from the noncentral
         F distribution (Steiger 2004, Psychol. Methods 9);
         ``partial_eta_squared``, ``partial_chance``, ``partial_df``: in the additive model of
         all factors that can be held together, type II, with df/(df + residual df);
-        ``p_alone``, ``p_held``: family-wise, NaN where the test cannot be made;
-        ``verdict``: one of the sentences of `verdicts`; ``clears``: it is one of an effect;
-        ``held``: with what the factor was held;
-        ``direction``: Spearman's rho with the response, numeric factors only;
-        ``fixed_by``, ``entangled_with``, ``names``: as in `fields.Field`.
+        ``direction``: Spearman's rho with the response, trends only;
+        ``fixed_by``, ``names``: as in `fields.Field`;
+        ``p_alone``, ``p_held``, ``verdict`` and what else `verdicts.Judged.table` has; ``clears``:
+        the verdict is one of an effect.
 
     Raises
     ------
     ValueError
         `response` is not positive, or one of `factors` does not vary.
     """
-    y = _positive(response)
-    chosen = _chosen(described, factors)
-    units = Units.of(_fields.factors(described), y)
-    tested = units.at([field for field in chosen if field.is_factor])
-    verdicts = family_wise(tested, units.mean_log, n_permutations)
-    table = _sizes(chosen, y, units).merge(verdicts, on="factor", how="left")
+    y = _response(response, log)
+    scaled = np.log(y) if log else y
+    judged = family_wise(_fields.tested(described), scaled, start, n_permutations)
+    return _table(_chosen(described, factors), described, y, scaled, judged)
+
+
+def _table(chosen, described, y, scaled, judged):
+    units = Units.of(_fields.factors(described), y, scaled)
+    table = _sizes(chosen, y, units).merge(judged.table, on="factor", how="left")
     table["verdict"] = table["verdict"].fillna(REPLICATE)
-    table["held"] = [held if isinstance(held, tuple) else () for held in table["held"]]
+    for name in ("held", "entangled_with", "entangled_r_squared"):
+        table[name] = [value if isinstance(value, tuple) else () for value in table[name]]
+    for name in ("tested_on", "lacks"):
+        table[name] = table[name].fillna("")
+    for name in ("unequal_spread", "hold_too_few"):
+        table[name] = table[name].eq(True)
     table["n_permutations"] = table["n_permutations"].fillna(0).astype(int)
     table["clears"] = table["verdict"].isin(CLEARING)
     return table
@@ -76,14 +194,14 @@ def main_effects(response, described, factors=None, n_permutations=N_PERMUTATION
 
 def effect_sizes(response, described, factors=None):
     """Effect of each factor on a response, untested: `main_effects` without p-values and verdicts."""
-    y = _positive(response)
+    y = _response(response, True)
     return _sizes(_chosen(described, factors), y, Units.of(_fields.factors(described), y))
 
 
-def interactions(response, described):
+def interactions(response, described, log=True):
     """Test whether the factors' effects add up.
 
-    With replicates, the lack of fit of the additive model against the scatter within
+    With repetitions, the lack of fit of the additive model against the scatter within
     configurations; without, Tukey's one-df test of non-additivity (1949, Biometrics 5).
 
     Returns
@@ -91,17 +209,19 @@ def interactions(response, described):
     DataFrame
         A row for the response (``scale`` "hours") and for its logarithm ("log"): ``scale``,
         ``test``, ``statistic``, ``df``, ``df_residual``, ``p``. Empty where no test can be
-        made: with fewer than two factors, or one whose levels hardly repeat.
+        made: with fewer than two factors, or, without repetitions, one whose values hardly repeat.
     """
-    y = _positive(response)
+    y = _response(response, log)
     candidates = _fields.factors(described)
     columns = ["scale", "test", "statistic", "df", "df_residual", "p"]
-    units = Units.of(candidates, y)
-    if len(candidates) < 2 or any(_varies_singly(f, units) for f in candidates):
+    if len(candidates) < 2 or np.ptp(y) == 0:
         return pd.DataFrame(columns=columns)
+    scales = (("hours", y), ("log", np.log(y))) if log else (("hours", y),)
+    found = structure(_fields.tested(described), scales[-1][1])
+    units = Units.of(candidates, y, scales[-1][1])
     rows = []
-    for scale, values in (("hours", y), ("log", np.log(y))):
-        result = _lack_of_fit(candidates, units, values) or _tukey(candidates, units, values)
+    for scale, values in scales:
+        result = _lack_of_fit(found, values) or _tukey(candidates, units, values)
         if result:
             rows.append({"scale": scale, **result})
     return pd.DataFrame(rows, columns=columns)
@@ -111,8 +231,7 @@ def interactions(response, described):
 
 _SHOWN = (
     "factor", "kind", "n_levels", "n_runs", "n_configurations", "df", "eta_squared", "epsilon_squared",
-    "omega_squared", "chance", "log_epsilon_squared", "low", "high", "direction", "fixed_by",
-    "entangled_with", "names",
+    "omega_squared", "chance", "log_epsilon_squared", "low", "high", "direction", "fixed_by", "names",
 )  # fmt: skip
 _ETA = _SHOWN.index("eta_squared")
 
@@ -134,7 +253,7 @@ def _shown(field, y, spread, between, log_spread, units):
     df, eta = spread.explained(field)
     corrected = bias_corrected(eta, df, len(y))
     log_epsilon = low = high = np.nan
-    if field.is_factor:
+    if field.kind != "replicate":
         log_df, log_eta = log_spread.explained(field, units.first)
         n = len(units.mean_log)
         log_epsilon = max(0.0, bias_corrected(log_eta, log_df, n)[0])
@@ -152,9 +271,8 @@ def _shown(field, y, spread, between, log_spread, units):
         log_epsilon,
         low,
         high,
-        _direction(field.values, y) if field.kind == "numeric" else np.nan,
+        _direction(field.values, y) if field.trend else np.nan,
         field.fixed_by,
-        field.entangled_with,
         field.names,
     )
 
@@ -191,7 +309,7 @@ class Spread:
 
     def explained(self, field, at=None):
         """Return the degrees of freedom of a factor and the share of SS_total it explains."""
-        if field.kind == "numeric":
+        if field.trend:
             basis = orthonormal(design(field, at))
             df, between = basis.shape[1], ((basis.T @ self.centred) ** 2).sum()
         else:
@@ -323,19 +441,23 @@ def _varies_singly(field, units):
     return len(units.first) / field.n_levels < 2 or field.n_levels > _fields.MAX_MODEL_LEVELS
 
 
-def _lack_of_fit(factors, units, y):
-    n_runs, n_units = len(y), len(units.first)
-    whole = orthonormal(stack([design(f, as_levels=True) for f in factors], n_runs))
-    df, residual_df = n_units - 1 - whole.shape[1], n_runs - n_units
-    if df <= 0 or residual_df <= 0:
+def _lack_of_fit(found, y):
+    if not (found.together.df > 0 and found.together.df_repeats > 0):
         return None
-    centred = y - y.mean()
-    within = ((y - (np.bincount(units.of_run, y) / np.bincount(units.of_run))[units.of_run]) ** 2).sum()
-    lack = max(0.0, (centred**2).sum() - ((whole.T @ centred) ** 2).sum() - within)
-    return _f_result("lack of fit", lack, within, df, residual_df, (centred**2).sum())
+    lack = lack_of_fit(y, found.additive, found.of_run)
+    rest = lack.mean_square_repeats
+    return {
+        "test": "lack of fit",
+        "statistic": lack.mean_square / rest if rest > 0 else np.inf,
+        "df": lack.df,
+        "df_residual": lack.df_repeats,
+        "p": lack.p,
+    }
 
 
 def _tukey(factors, units, y):
+    if any(_varies_singly(f, units) for f in factors):
+        return None
     y = np.bincount(units.of_run, y) / np.bincount(units.of_run)
     centred = y - y.mean()
     whole = orthonormal(stack([design(f, units.first, as_levels=True) for f in factors], len(y)))
@@ -358,9 +480,11 @@ def _f_result(test, explained, residual, df, residual_df, total):
 # -- arguments -----------------------------------------------------------------------------
 
 
-def _positive(response):
+def _response(response, log):
     y = np.asarray(response, dtype=float)
-    if not len(y) or not (np.isfinite(y) & (y > 0)).all():
+    if not len(y) or not np.isfinite(y).all():
+        raise ValueError("`response` must be a number in every run")
+    if log and not (y > 0).all():
         raise ValueError("`response` must be positive in every run")
     return y
 
@@ -369,13 +493,14 @@ def _chosen(described, factors):
     """Return the fields to report: factors and replicates, or those named."""
     by_name = {field.name: field for field in described}
     if factors is None:
-        return [f for f in described if f.is_factor or f.kind == "replicate"]
+        tested = {field.name for field in _fields.tested(described)}
+        return [f for f in described if f.name in tested or f.kind == "replicate"]
     for name in factors:
         if name not in by_name:
             raise ValueError(f"`factors` must be config fields; {name!r} is not one of {sorted(by_name)}")
         if by_name[name].kind == "shared":
             level = by_name[name].labels[0]
             raise ValueError(f"`factors` must vary; {name!r} has one level ({level})")
-        if not (by_name[name].is_factor or by_name[name].kind == "replicate"):
+        if by_name[name].kind not in ("levels", "numeric", "place", "replicate") or by_name[name].same_as:
             raise ValueError(f"`factors` must be testable; {name!r}: {by_name[name].reason}")
     return [by_name[name] for name in factors]

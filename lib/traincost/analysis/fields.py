@@ -1,4 +1,4 @@
-"""What each field of the configs is: shared, a factor, a replicate, or a run's name.
+"""What each field of the configs is: shared, a factor, a replicate, a place, or a run's name.
 
 Contract: a frame of config columns in, `Field` records out; nothing is tested here. A field
 is a *factor* when its effect on runtime can be asked about; `Field.kind` says what else it is:
@@ -8,14 +8,18 @@ is a *factor* when its effect on runtime can be asked about; `Field.kind` says w
 ``replicate``
     Repeats a configuration (a seed).
 ``identifier``
-    Text with one level per run, or per configuration: it names runs, so it would "explain"
-    any runtime.
+    One value per run, or per combination of the other factors: it names them, so it would
+    "explain" any runtime.
+``place``
+    Where a run ran (a host): tested and held, never part of a configuration.
 ``levels``
     A factor with discrete levels.
 ``numeric``
     A factor with too many values to be levels: tested as a cubic in rank.
 ``merged``
     Partitions the runs exactly as another factor does; shown with that factor.
+
+Names and values decide by `roles`; the first that holds is taken, in the order above.
 """
 
 from dataclasses import dataclass, replace
@@ -23,18 +27,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from traincost.analysis import roles
 from traincost.columns import PREFIX
 from traincost.errors import ParameterError
 from traincost.words import natural, unique
 
+RECORDED_PLACES = ("host", "device")  # columns of the runs beside their settings
 UNSET = "(unset)"
 EMPTY = "(empty)"
 ALL_RUNS = "all runs"
 MAX_NUMERIC_LEVELS = 8  # a numeric field with more values is tested as a trend
 N_BINS = 4  # of a numeric field with more values, for display
 MIN_RUNS_PER_LEVEL = 3  # on average, for a numeric field to be levels
-ENTANGLED_V = 0.75  # bias-corrected Cramér's V from which two factors are hard to separate
-MAX_CELL_ROWS, MAX_CELL_COLUMNS = 24, 12  # levels of two factors that are compared cell by cell
+MIN_FINER = 2  # runs per value, on average, of numbers that can fix another factor
+MIN_CROSSED = 0.5  # of the combinations of levels: fewer were not crossed, but chosen together
 MAX_MODEL_LEVELS = 200  # a factor with more levels is tested alone, never held in a model
 
 
@@ -62,8 +68,12 @@ class Field:
         Factors that this one determines: each of its levels has a single level of theirs.
     fixed_by : str
         Name of a factor that determines this one, or empty.
-    entangled_with : tuple of str
-        Factors that can hardly be told from this one (`ENTANGLED_V`).
+    trend : bool
+        Whether it is tested as a trend in rank: numbers with too many values to be levels.
+    placed : bool
+        Whether it varies exactly with a place, so that the two cannot be told apart.
+    same_as : str
+        Name of the factor with which it is shown, as the two partition the runs identically.
     """
 
     name: str
@@ -75,7 +85,9 @@ class Field:
     reason: str = ""
     fixes: tuple = ()
     fixed_by: str = ""
-    entangled_with: tuple = ()
+    trend: bool = False
+    placed: bool = False
+    same_as: str = ""
 
     @property
     def n_levels(self):
@@ -93,7 +105,7 @@ class Field:
         return " = ".join(self.names or (self.name,))
 
 
-def describe(config, replicates=("seed",)):
+def describe(config, replicates=(), factors=(), start_rank=None):
     """Classify every config field.
 
     Parameters
@@ -101,8 +113,11 @@ def describe(config, replicates=("seed",)):
     config : DataFrame
         A row per run; columns named ``config.<dotted path>``, numeric or text, NaN where a
         run lacks the field. Other columns are ignored.
-    replicates : sequence of str
-        Fields that repeat a configuration: a dotted path, or the last part of one.
+    replicates, factors : sequence of str
+        Fields that are taken for one although their name does not say so: a dotted path, or the
+        last part of one; `check_named` refuses one that is not there.
+    start_rank : array_like, optional
+        The order in which the runs were started, to tell a counter by.
 
     Returns
     -------
@@ -111,24 +126,60 @@ def describe(config, replicates=("seed",)):
 
     Raises
     ------
-    ValueError
-        `replicates` is text instead of a sequence.
+    ParameterError
+        `replicates` or `factors` is text instead of a sequence.
     """
-    if isinstance(replicates, str):
-        raise ValueError(f"`replicates` must be a list of field names, got the text {replicates!r}")
-    fields = [
-        _field(name.removeprefix(PREFIX), config[name], replicates)
-        for name in config.columns
-        if name.startswith(PREFIX)
+    series = {c.removeprefix(PREFIX): config[c] for c in config.columns if c.startswith(PREFIX)}
+    asked = _asked(series, replicates, factors)
+    fields = [_field(name, column, asked.get(name)) for name, column in series.items()]
+    fields += [
+        _recorded(name, config[name]) for name in RECORDED_PLACES if name in config and name not in series
     ]
-    fields = _merge(fields)
-    remaining = _leave_out_identifiers(fields)
+    fields = _merge(_leave_out_counters(fields, asked, start_rank))
+    remaining = _leave_out_names(fields, asked)
     return _relate(fields if remaining is fields else _merge(remaining))
+
+
+def _asked(names, replicates, factors):
+    """Return the role of each field that was asked for; names that are not there ask for nothing."""
+    asked = {}
+    for role, wanted in (("replicate", replicates), ("factor", factors)):
+        if isinstance(wanted, str):
+            raise ParameterError(f"`{role}s` must be a list of field names, got the text {wanted!r}")
+        for name in wanted:
+            asked.update((field, role) for field in names if name in (field, field.rsplit(".", 1)[-1]))
+    return asked
+
+
+def check_named(config, replicates=(), factors=()):
+    """Refuse names that are no field of the runs, or that are asked for as both.
+
+    Raises
+    ------
+    ParameterError
+    """
+    names = [column.removeprefix(PREFIX) for column in config.columns if column.startswith(PREFIX)]
+    for parameter, wanted in (("replicates", replicates), ("factors", factors)):
+        for name in wanted:
+            # A seed is recognised by its name, so to name it where there is none asks for nothing.
+            if not _asked(names, [name], ()) and not roles.sounds_repeated(name):
+                known = ", ".join(sorted(names)[:30]) or "none"
+                raise ParameterError(
+                    f"`{parameter}` names {name!r}, which is no setting of the runs; there are: {known}"
+                )
+    both = _asked(names, replicates, ()).keys() & _asked(names, (), factors).keys()
+    if both:
+        raise ParameterError(f"{min(both)!r} is named by `replicates` and by `factors`: name it in one")
 
 
 def factors(fields):
     """Return the factors among `fields`."""
     return [field for field in fields if field.is_factor]
+
+
+def tested(fields):
+    """Return what is tested: the factors, and the places where runs ran."""
+    return [field for field in fields if (field.is_factor or field.kind == "place") and not field.same_as]
 
 
 def combined(codes, n_runs):
@@ -171,32 +222,10 @@ def determines(f, g):
     return bool((first[f] == g).all())
 
 
-def cramers_v(f, g, n_runs=None):
-    """Bias-corrected Cramér's V of two code arrays (Bergsma 2013, J. Korean Stat. Soc. 42).
-
-    `n_runs` says how many runs each pair of codes stands for; one, if left out.
-
-    >>> f = np.repeat([0, 1], 20)
-    >>> round(cramers_v(f, f), 3)
-    1.0
-    """
-    rows, columns = int(f.max()) + 1, int(g.max()) + 1
-    table = np.bincount(f * columns + g, n_runs, minlength=rows * columns).reshape(rows, columns)
-    n = table.sum()
-    expected = np.outer(table.sum(1), table.sum(0)) / n
-    # Every level occurs, so no expectation is zero.
-    phi = ((table - expected) ** 2 / expected).sum() / n
-    phi = max(0.0, phi - (rows - 1) * (columns - 1) / (n - 1))
-    rows = rows - (rows - 1) ** 2 / (n - 1)
-    columns = columns - (columns - 1) ** 2 / (n - 1)
-    smaller = min(rows, columns) - 1
-    return float(np.sqrt(phi / smaller)) if smaller > 0 else 0.0
-
-
 def bins(field):
     """Return codes for display: a numeric field in quartiles, any other by its levels."""
     values = field.values
-    if field.kind != "numeric" or field.n_levels <= N_BINS:
+    if not field.trend or field.n_levels <= N_BINS:
         return field.codes, field.labels
     present = np.isfinite(values)
     edges = np.unique(np.quantile(values[present], np.linspace(0, 1, N_BINS + 1)[1:-1]))
@@ -216,21 +245,26 @@ def bins(field):
 # -- from a column to a field --------------------------------------------------------------
 
 
-def _field(name, series, replicates):
+def _field(name, series, asked):
     codes, labels, values = levels(series)
     numeric = values is not None
-    kind, reason = "levels", ""
+    few = len(labels) <= MAX_NUMERIC_LEVELS and len(series) / len(labels) >= MIN_RUNS_PER_LEVEL
+    trend = numeric and not few
+    kind, reason = "numeric" if trend else "levels", ""
+    alone = len(labels) == len(series)
     if len(labels) <= 1:
         kind, reason = "shared", "one level in the whole collection"
-    elif name in replicates or name.rsplit(".", 1)[-1] in replicates:
-        kind, reason = "replicate", "repeats a configuration"
-    elif not numeric and len(labels) == len(series):
-        kind, reason = "identifier", "one level per run: it names the run"
-    elif numeric and not (
-        len(labels) <= MAX_NUMERIC_LEVELS and len(series) / len(labels) >= MIN_RUNS_PER_LEVEL
-    ):
-        kind = "numeric"
-    return Field(name, kind, labels, codes, values, (name,), reason)
+    elif asked == "factor":
+        reason = "asked for as a factor"
+    elif asked == "replicate":
+        kind, reason = "replicate", "repeats a configuration, as asked for"
+    elif roles.repeats(name, labels, values):
+        kind, reason = "replicate", "repeats a configuration: its name and its counted values say so"
+    elif alone and (not numeric or roles.names_a_run(name)):
+        kind, reason = "identifier", "one value per run: it names the run"
+    elif roles.is_place(name, numeric):
+        kind, reason = "place", "where a run ran: tested and held, no part of a configuration"
+    return Field(name, kind, labels, codes, values, (name,), reason, trend=trend)
 
 
 def levels(series):
@@ -263,96 +297,149 @@ def _number_text(value):
 # -- relations between fields --------------------------------------------------------------
 
 
+def _recorded(name, series):
+    """Describe where runs ran, as their records say it and not their settings."""
+    codes, labels, _ = levels(series.astype(object).where(series.notna() & series.ne(""), None).astype("str"))
+    kind, reason = "place", "where a run ran: tested and held, no part of a configuration"
+    if len(labels) <= 1:
+        kind, reason = "shared", "one level in the whole collection"
+    return Field(name, kind, labels, codes, None, (name,), reason)
+
+
+def _leave_out_counters(fields, asked, start_rank):
+    """Set aside whole numbers that count the runs, where the values of another factor repeat."""
+    if not any(f.is_factor and f.n_levels < len(f.codes) for f in fields):
+        return fields
+    reason = "one whole number per run, in the order of the runs: it counts them"
+    return [
+        replace(f, kind="identifier", reason=reason)
+        if f.kind == "numeric"
+        and f.n_levels == len(f.codes)
+        and f.name not in asked
+        and roles.is_counter(f.values, start_rank)
+        else f
+        for f in fields
+    ]
+
+
 def _merge(fields):
     """Merge factors that partition the runs identically, under the one that is best tested.
 
-    That is one with levels where these have enough runs each, else a numeric one. Of numbers that
-    differ in every run, as learning rates drawn at random, only those of equal ranks are merged.
+    That is one with levels where these have enough runs each, else a numeric one. Numbers of other
+    ranks stay apart, and so does text that goes with several of them. A factor that varies exactly
+    with a place is merged with it, and marked.
     """
-    same_size, groups = {}, {}
-    for field in factors(fields):
-        same_size.setdefault(field.n_levels, []).append(field)
-    for alike in same_size.values():
-        for field in alike:
-            key = _partition(field) if len(alike) > 1 else field.n_levels
-            groups.setdefault(key, []).append(field)
+    groups = {}
+    for same_size in _by_size(tested(fields)).values():
+        for field in same_size:
+            groups.setdefault(_partition(field) if len(same_size) > 1 else field.n_levels, []).append(field)
     merged = {}
     for group in groups.values():
-        enough = len(group[0].codes) / group[0].n_levels >= MIN_RUNS_PER_LEVEL
-        best = "levels" if enough else "numeric"
-        first = next((f for f in group if f.kind == best), group[0])
-        names = tuple(name for f in (first, *(g for g in group if g is not first)) for name in f.names)
-        merged[first.name] = replace(first, names=names)
-        for field in group:
-            if field is not first:
-                reason = f"varies exactly with {first.name}"
-                merged[field.name] = replace(field, kind="merged", reason=reason)
+        for alike in _mergeable(group):
+            first = _best(alike)
+            names = tuple(name for f in (first, *(g for g in alike if g is not first)) for name in f.names)
+            placed = len(alike) > 1 and any(f.kind == "place" for f in alike)
+            merged[first.name] = replace(first, names=names, placed=placed or first.placed)
+            for field in alike:
+                if field is not first:
+                    reason = f"varies exactly with {first.name}"
+                    kind = field.kind if field.kind == "place" else "merged"
+                    merged[field.name] = replace(field, kind=kind, reason=reason, same_as=first.name)
     return [merged.get(field.name, field) for field in fields]
+
+
+def _by_size(fields):
+    by_size = {}
+    for field in fields:
+        by_size.setdefault(field.n_levels, []).append(field)
+    return by_size
+
+
+def _mergeable(group):
+    """Divide fields of one partition into those that are one question."""
+    ranks = {}
+    for field in group:
+        ranks.setdefault(field.codes.tobytes() if field.kind == "numeric" else "levels", []).append(field)
+    if len(ranks) - ("levels" in ranks) <= 1:
+        return [group]
+    return list(ranks.values())
+
+
+def _best(alike):
+    kinds = ("levels", "numeric") if len(alike[0].codes) / alike[0].n_levels >= MIN_RUNS_PER_LEVEL else (
+        "numeric", "levels",
+    )  # fmt: skip
+    return next((f for kind in kinds for f in alike if f.kind == kind), alike[0])
 
 
 def _partition(field):
     """Return a key that is equal for fields that partition the runs identically."""
     if field.n_levels == len(field.codes):
-        return "ranks", field.codes.tobytes()
+        return "one value per run"
     # Levels numbered in order of first appearance.
-    return "partition", pd.factorize(field.codes)[0].tobytes()
+    return pd.factorize(field.codes)[0].tobytes()
 
 
-def _leave_out_identifiers(fields):
-    """Set aside text with one level per configuration, as long as another factor remains."""
+def _leave_out_names(fields, asked):
+    """Set aside text with one level per combination of the other factors, where these are crossed."""
     candidates = factors(fields)
-    most = max((f.n_levels for f in candidates), default=0)
-    # One level per configuration means that it determines every other factor.
-    naming = {
-        f.name
-        for f in candidates
-        if f.kind == "levels"
-        and f.values is None
-        and f.n_levels == most  # with fewer it cannot determine the others
-        and all(g is f or determines(f.codes, g.codes) for g in candidates)
-    }
-    if len(naming) in (0, len(candidates)):
+    naming = set()
+    for f in candidates:
+        others = [g for g in candidates if g is not f and g.name not in naming]
+        if f.values is not None or f.name in asked or len(others) < 2:
+            continue
+        if any(g.n_levels > f.n_levels for g in others) or not all(
+            determines(f.codes, g.codes) for g in others
+        ):
+            continue
+        if f.n_levels != int(combined([g.codes for g in others], len(f.codes)).max()) + 1:
+            continue
+        # Numbers drawn for each combination are as many as it; chosen levels are crossed.
+        drawn = sum(g.n_levels == f.n_levels for g in others) >= 2
+        if drawn or f.n_levels >= MIN_CROSSED * np.prod([float(g.n_levels) for g in _not_fixed(others)]):
+            naming.add(f.name)
+    if not naming:
         return fields
-    reason = "one level per configuration: it names the configuration"
+    reason = "one level per combination of the other factors: it names the configuration"
     return [replace(f, kind="identifier", reason=reason) if f.name in naming else f for f in fields]
 
 
+def _not_fixed(fields):
+    """Return the fields that no other of them determines."""
+    return [
+        f
+        for f in fields
+        if not any(g.n_levels > f.n_levels and determines(g.codes, f.codes) for g in fields if g is not f)
+    ]
+
+
 def _relate(fields):
-    """Note which factors fix which, and which are entangled."""
-    candidates = factors(fields)
+    """Note which factors and places fix which."""
+    candidates = tested(fields)
     if not candidates:
         return fields
     # What holds for each distinct combination of levels holds for all runs.
     of_run = combined([f.codes for f in candidates], len(candidates[0].codes))
-    first, n_runs = first_of_each(of_run), np.bincount(of_run)
+    first = first_of_each(of_run)
     codes = {f.name: f.codes[first] for f in candidates}
-    shown = {f.name: bins(f)[0][first] for f in candidates}
-    fixes = {f.name: _fixed_by(f, candidates, codes) for f in candidates}
-    entangled = {f.name: [] for f in candidates}
-    for i, f in enumerate(candidates):
-        for g in candidates[i + 1 :]:
-            if g.name in fixes[f.name] or f.name in fixes[g.name]:
-                continue
-            if cramers_v(shown[f.name], shown[g.name], n_runs) >= ENTANGLED_V:
-                entangled[f.name].append(g.name)
-                entangled[g.name].append(f.name)
+    fixes = {f.name: _fixed(f, candidates, codes) for f in candidates}
     by_levels = sorted(candidates, key=lambda f: f.n_levels)
     return [
         replace(
             f,
             fixes=fixes[f.name],
             fixed_by=next((g.name for g in by_levels if f.name in fixes[g.name]), ""),
-            entangled_with=tuple(entangled[f.name]),
         )
-        if f.is_factor
+        if f.name in fixes
         else f
         for f in fields
     ]
 
 
-def _fixed_by(f, candidates, codes):
-    """Return the names of the factors that `f` fixes; none for numbers that hardly repeat."""
-    if f.kind != "levels" and len(f.codes) / f.n_levels < MIN_RUNS_PER_LEVEL:
+def _fixed(f, candidates, codes):
+    """Return the names of those that `f` fixes; none for values that hardly repeat."""
+    n_runs = len(f.codes)
+    if f.n_levels == n_runs or (f.trend and n_runs / f.n_levels < MIN_FINER):
         return ()
     return tuple(
         g.name
@@ -377,121 +464,3 @@ def held_fields(candidates, n_runs):
         elif fixed:
             out.add(f.name)
     return [f for f in candidates if f.name not in out]
-
-
-def axes(fields, effects, n_runs, rows="", columns=""):
-    """Choose the two fields whose levels a page compares.
-
-    Parameters
-    ----------
-    fields : list of Field
-    effects : DataFrame
-        Factors by size of effect, as `effects.main_effects` returns them.
-    n_runs : int
-    rows, columns : str
-        Names asked for; an empty one is chosen: the factor of largest effect among those that
-        clear chance, else among all; then the next that neither fixes it nor is fixed by it.
-
-    Returns
-    -------
-    tuple of (Field or None, Field or None)
-
-    Raises
-    ------
-    ParameterError
-        A name asked for is no field of the runs.
-    """
-    by_name = {field.name: field for field in fields}
-    for parameter, name in (("rows", rows), ("columns", columns)):
-        if name and name not in by_name:
-            raise ParameterError(
-                f"`{parameter}` must be a setting of the runs, got {name!r}; there are: "
-                f"{', '.join(sorted(by_name)[:30]) or 'none'}"
-            )
-    ordered = effects.sort_values("clears", ascending=False, kind="stable")["factor"]
-    ranked = [by_name[name] for name in ordered if by_name[name].is_factor]
-    # Runs that each have a name only can still be told apart by it.
-    ranked = ranked or [f for f in fields if f.kind == "identifier" and f.n_levels <= 24]
-    first = by_name[rows] if rows else next(iter(ranked), None)
-    if first is None:
-        return all_runs(n_runs), None
-    if columns:
-        return first, by_name[columns]
-    apart = (
-        f
-        for f in ranked
-        if f is not first
-        and not determines(bins(f)[0], bins(first)[0])
-        and not determines(bins(first)[0], bins(f)[0])
-    )
-    return first, next(apart, None)
-
-
-def all_runs(n_runs):
-    """Return a stand-in with the one level that all runs share."""
-    return Field(ALL_RUNS, "shared", (ALL_RUNS,), np.zeros(n_runs, dtype=np.int64), None, (ALL_RUNS,))
-
-
-def level_runtimes(runtime_s, field):
-    """Return runtime by level: ``level``, ``n_runs``, ``mean_s``, ``median_s``, ``min_s``, ``max_s``.
-
-    Slowest first; levels of equal mean in natural order. Empty for no field.
-    """
-    names = ["n_runs", "mean_s", "median_s", "min_s", "max_s"]
-    if field is None:
-        return pd.DataFrame(columns=["level", *names])
-    codes, labels = bins(field)
-    table = pd.Series(runtime_s.to_numpy()).groupby(codes).agg(["size", "mean", "median", "min", "max"])
-    table.columns = names
-    table.insert(0, "level", [labels[i] for i in table.index])
-    return table.sort_values("mean_s", ascending=False, kind="stable", ignore_index=True)
-
-
-def members(run_ids, field):
-    """Return the ids of the runs of each level: a dict of ``(level,)`` to tuple. Empty for no field."""
-    if field is None:
-        return {}
-    codes, labels = bins(field)
-    ids = pd.Series(run_ids.to_numpy()).groupby(codes).agg(tuple)
-    return {(labels[i],): found for i, found in ids.items()}
-
-
-def cell_runtimes(runtime_s, rows, columns):
-    """Return mean runtime in seconds, levels of `rows` by levels of `columns`, NaN where empty.
-
-    At most `MAX_CELL_ROWS` by `MAX_CELL_COLUMNS`, those of the largest mean. ``attrs["n_most"]`` is
-    the number of runs in the fullest cell, ``attrs["n_levels"]`` how many levels the two have.
-    Empty where there is no second field.
-    """
-    if columns is None:
-        return pd.DataFrame()
-    (row_codes, row_labels), (column_codes, column_labels) = bins(rows), bins(columns)
-    shape = (len(row_labels), len(column_labels))
-    at = row_codes * shape[1] + column_codes
-    n = np.bincount(at, minlength=shape[0] * shape[1]).astype(float)
-    sums = np.bincount(at, runtime_s, minlength=shape[0] * shape[1])
-    means = np.divide(sums, n, out=np.full_like(sums, np.nan), where=n > 0).reshape(shape)
-    cells = pd.DataFrame(
-        means,
-        index=pd.Index(row_labels, name=rows.name),
-        columns=pd.Index(column_labels, name=columns.name),
-    )
-    cells = cells.iloc[
-        _slowest(runtime_s, row_codes, MAX_CELL_ROWS), _slowest(runtime_s, column_codes, MAX_CELL_COLUMNS)
-    ]
-    cells.attrs.update(n_most=int(n.max()), n_levels=shape)
-    return cells
-
-
-def _slowest(runtime_s, codes, most):
-    """Return the levels of the largest mean runtime, at most so many, in their own order."""
-    means = np.bincount(codes, runtime_s) / np.bincount(codes)
-    return np.sort(np.argsort(-means, kind="stable")[:most])
-
-
-def level_of_runs(runtime_s, field):
-    """Return ``level`` and ``runtime_s`` of each run, levels in natural order."""
-    codes, labels = bins(field)
-    order = np.argsort(codes, kind="stable")
-    levels = np.array(labels, dtype=object)[codes[order]]
-    return pd.DataFrame({"level": levels, "runtime_s": runtime_s.to_numpy()[order]})

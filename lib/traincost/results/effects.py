@@ -1,26 +1,33 @@
 """What runtime, or another response, depends on: the effect of each setting and the test of it."""
 
-from dataclasses import dataclass
-
 import numpy as np
-import pandas as pd
 
-from traincost.analysis import effects as analysis
-from traincost.analysis import fields, plan, verdicts
+from traincost.analysis import plan, roles, verdicts
+from traincost.analysis.order import DRIFT
 from traincost.analysis.plan import COVERAGE
-from traincost.columns import PREFIX, SCORE_PREFIX, count, probability
-from traincost.errors import ParameterError
+from traincost.columns import count, probability
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, label_rows
-from traincost.results.numbers import N_LISTED, N_NAMED, eta, key, names, number_of
+from traincost.results.numbers import N_LISTED, N_NAMED, eta, key, names, number_of, plural
 from traincost.results.prose import Name, Number, join, say
+from traincost.results.responses import asked_of
 from traincost.results.result import Result
+from traincost.results.sizes import (
+    cells_table,
+    doublings_table,
+    ratios_table,
+    size_of,
+    spread_table,
+    together,
+    with_sizes,
+)
 from traincost.results.svg import INK, SERIES
 from traincost.results.tables import Heading, Table, two
 
-P_NOTE = "log {} over configurations, family-wise over both tests of all factors"
+P_NOTE = "{}, family-wise over all tests of all factors"
+CROWDED = 3  # runs far from all others that a sentence names
 
 
-def effects(runs, response="runtime_s", *, name=""):
+def effects(runs, response="runtime_s", *, of=1, name=""):
     """Say what runtime, or another response, depends on.
 
     Parameters
@@ -28,113 +35,97 @@ def effects(runs, response="runtime_s", *, name=""):
     runs : Runs
     response : str
         ``runtime_s``, a cost column, the name of a score, or a section, whose seconds are meant; of
-        runs that have it, and positive there.
+        runs that have it.
+    of : int
+        How many responses are examined on the page; the tests are family-wise within one.
     name : str
         Stands before the keys of its numbers on a page; the response, if left out and not runtime.
 
     Returns
     -------
     Result
-        ``frame`` has a row per setting that varies, as `analysis.effects.main_effects` returns it.
+        ``frame`` has a row per setting that varies, as `analysis.effects.main_effects` returns it, and the
+        size that stands beside its verdict: ``size`` with ``size_low`` and ``size_high``, ``size_kind``
+        (ratio, doubling, or a difference), ``level`` and ``than`` where levels are compared. The tables
+        ``ratios``, ``doublings``, ``spread`` and ``together`` hold all sizes.
 
     Raises
     ------
     ParameterError
-        The response is not one of the runs', or is not positive.
+        The response is not one of the runs', or tells nothing: it is the same in all, or of one run.
 
     Examples
     --------
     >>> list(effects(runs).frame.query("clears")["factor"])
     ['task_name']
     """
-    what, y, described = _asked(runs, response)
+    what = asked_of(runs, response)
+    found = what.examined
+    table = with_sizes(found)
     of_runtime = response == "runtime_s"
-    table = runs.effects if of_runtime else analysis.main_effects(y, described)
-    interactions = analysis.interactions(y, described)
-    predicted = plan.left_out(runs.frame, described) if of_runtime else ()
+    predicted = plan.left_out(what.frame, found.fields) if of_runtime else ()
     return Result.showing(
         "effects",
         table,
-        _dependence(what, table, interactions, described) + _predicted(predicted),
+        _dependence(what, table, found) + _predicted(predicted) + _many(what, of),
         Figure.of("effects", table, draw_effects, _caption, what),
         _table(table, what),
-        _interactions(interactions, len(y), what),
+        ratios_table(found, what),
+        doublings_table(found, what),
+        spread_table(found, what),
+        cells_table(found, what),
+        _interactions(found.interactions, len(what.frame), what),
         prefix=name or ("" if of_runtime else response),
         of=runs.label,
     )
 
 
-@dataclass(frozen=True)
-class _Response:
-    """How a response is spoken of: runtime in plain words, anything else by its name."""
-
-    name: str
-
-    @property
-    def words(self):
-        """The response within a sentence."""
-        return "runtime" if self.name == "runtime_s" else Name(self.name)
-
-    @property
-    def label(self):
-        """The response on an axis."""
-        return "runtime" if self.name == "runtime_s" else self.name
-
-    @property
-    def subject(self):
-        """The response at the beginning of a sentence."""
-        return "Runtime" if self.name == "runtime_s" else Name(self.name)
-
-
-def _asked(runs, response):
-    """Return how the response is called, its values, and the fields of the runs that have it."""
-    values = _values(runs, response)
-    known = np.isfinite(values)
-    if not known.any() or not (values[known] > 0).all():
-        raise ParameterError(f"`response` must be positive in every run that has it; {response!r} is not")
-    if known.all():
-        return _Response(response), values, runs.described
-    return _Response(response), values[known], fields.describe(runs.frame[known], runs.replicates)
-
-
-def _values(runs, response):
-    for column in (response, SCORE_PREFIX + response):
-        if column in runs.frame and pd.api.types.is_numeric_dtype(runs.frame[column]):
-            return runs.frame[column].to_numpy(dtype=float)
-    if response in runs.timing.paths:
-        return runs.timing.seconds[:, runs.timing.paths.index(response)]
-    numeric = runs.frame.select_dtypes("number").columns
-    known = [c.removeprefix(SCORE_PREFIX) for c in numeric if not c.startswith(PREFIX)]
-    raise ParameterError(
-        f"`response` must be a cost column, a score or a section of the runs, got {response!r}; "
-        f"there are: {', '.join([*known, *runs.timing.paths][:30])}"
-    )
-
-
-def _dependence(what, effects, interactions, fields):
+def _dependence(what, table, found):
     """What the effects amount to, most important first."""
-    tested = effects[effects["kind"] != "replicate"]
+    tested = table[table["kind"] != "replicate"]
+    missing = what.n_missing
+    said = [_missing(what, missing)] if missing else []
     if not len(tested):
-        return [_nothing_varies(what, fields)]
-    said = []
+        return [*said, _nothing_varies(what, found.fields)]
     if (tested["verdict"] == verdicts.NO_VARIATION).all():
-        return [_no_variation(what)]
+        return [*said, _no_variation(what)]
+    act_together = found.judged.structure.act_together
+    if not tested["clears"].any():
+        said.append(_nothing_clears(what, tested, act_together))
     for verdict, sentences in _VERDICTS.items():
         rows = tested[tested["verdict"] == verdict]
         if len(rows):
-            said += sentences(what, rows)
-    if not tested["clears"].any():
-        too_few = (tested["verdict"] == verdicts.TOO_FEW).all()
-        said.insert(
-            0,
-            say("There are too few runs to tell what {what} depends on.", what=what.words)
-            if too_few
-            else say("No factor's effect on {what} can be distinguished from chance.", what=what.words),
-        )
+            said += sentences(what, rows, act_together)
+    said += together(what, found)
+    said += _drift(what, found.judged.start)
+    said += _far(what, found)
     said += _relations(what, tested)
-    said += _replicates(effects)
-    said += _interaction(what, interactions)
+    said += _units(what, table, found)
+    said += _host(what, found.fields) if what.timed else []
+    said += _interaction(what, found.interactions, act_together)
     return said
+
+
+def _missing(what, n):
+    return say(
+        "{n} {runs} {what} and {are} left out here.",
+        n=number_of("response.n_missing", n),
+        runs=plural(n, "run lacks", "runs lack"),
+        what=what.words,
+        are=plural(n, "is", "are"),
+    )
+
+
+def _many(what, of):
+    if of < 2:
+        return []
+    return [
+        say(
+            "This is one of {n} responses examined here: each has its own family of tests, so expect a "
+            "finding by chance in one of twenty responses that depend on nothing.",
+            n=number_of("response.of", of),
+        )
+    ]
 
 
 def _no_variation(what):
@@ -147,6 +138,14 @@ def _nothing_varies(what, fields):
     if not any(field.kind not in ("shared",) for field in fields):
         return say("No setting varies between the runs, so {what} cannot be related to any.", what=what.words)
     return say("No setting that varies can be examined: each either repeats a configuration or names a run.")
+
+
+def _nothing_clears(what, tested, act_together):
+    if act_together:
+        return say("Configurations differ by more than repeats do, but no setting does so by itself.")
+    if (tested["verdict"] == verdicts.TOO_FEW).all():
+        return say("There are too few runs to tell what {what} depends on.", what=what.words)
+    return say("No setting's effect on {what} can be told from chance.", what=what.words)
 
 
 def _factor(row):
@@ -171,56 +170,74 @@ def _with_eta(row):
     )
 
 
-def _depends(what, rows):
-    return [
-        say(
-            "{what} depends on {factors}.",
-            what=what.subject,
-            factors=[_with_eta(r) for r in rows.itertuples()],
-        )
-    ]
-
-
-def _goes_with(what, rows):
+def _depends(what, rows, act_together):
     said = []
     for row in rows.itertuples():
-        others = row.entangled_with or row.held
+        alone = " (too few runs to hold the others)" if row.hold_too_few else ""
         said.append(
             say(
-                "{what} goes with {factor}, but not once {others} {verb} held: they are entangled.",
+                "{what} depends on {factor}{alone}{size}.",
                 what=what.subject,
                 factor=_with_eta(row),
-                others=names(others[:N_NAMED]),
-                verb="is" if len(others) == 1 else "are",
+                alone=alone,
+                size=size_of(what, row),
             )
         )
     return said
 
 
-def _held(what, rows):
-    if len(rows) == 1:
-        (row,) = rows.itertuples()
-        return [
-            say(
-                "With the others held ({held}), {factor} matters (family-wise p {p}).",
-                held=_first(row.held),
-                factor=_with_eta(row),
-                p=_p(key("effects", row.factor, "p_held"), row.p_held),
-            )
-        ]
+def _here(what, rows, act_together):
+    how_much = ", and how much depends on the other settings" if act_together else ""
     return [
         say(
-            "With the others held, these matter: {factors}.",
-            factors=[
-                say(
-                    "{factor} (η² {eta}, family-wise p {p})",
-                    factor=_factor(row),
-                    eta=eta(key("effects", row.factor, "eta_squared"), row.eta_squared),
-                    p=_p(key("effects", row.factor, "p_held"), row.p_held),
-                )
-                for row in rows.itertuples()
-            ],
+            "{what} differs between the levels of {factor} in these configurations by more than repeats "
+            "do{how_much}{size}; there are too few configurations to tell whether it would elsewhere.",
+            what=what.subject,
+            factor=_with_eta(row),
+            how_much=how_much,
+            size=size_of(what, row),
         )
+        for row in rows.itertuples()
+    ]
+
+
+def _goes_with(what, rows, act_together):
+    said = []
+    for row in rows.itertuples():
+        others, shared = row.entangled_with, row.entangled_r_squared
+        if not others:  # it varies exactly with a place
+            others, shared = row.names[1:], (1.0,) * (len(row.names) - 1)
+        said.append(
+            say(
+                "{what} goes with {factor}{size}; it changes with {others}, and these runs cannot tell them "
+                "apart.",
+                what=what.subject,
+                factor=_factor(row),
+                size=size_of(what, row),
+                others=[
+                    say(
+                        "{g} (R² {r})",
+                        g=Name(g),
+                        r=eta(key("effects", row.factor, "with", g, "r_squared"), r),
+                    )
+                    for g, r in list(zip(others, shared, strict=True))[:N_NAMED]
+                ],
+            )
+        )
+    return said
+
+
+def _order(what, rows, act_together):
+    return [
+        say(
+            "{what} goes with {factor}{size}, but its levels ran at different times: a machine that changed "
+            "by up to {drift} would look the same.",
+            what=what.subject,
+            drift=Number("start_order.most_drift", DRIFT, f"{DRIFT:.0f} ×"),
+            factor=_factor(row),
+            size=size_of(what, row),
+        )
+        for row in rows.itertuples()
     ]
 
 
@@ -235,7 +252,7 @@ def _p(key, value):
     return Number(key, float(value), text if text.startswith("<") else f"= {text}")
 
 
-def _chance(what, rows):
+def _chance(what, rows, act_together):
     listed = [
         say(
             "{f} (η² {eta}, chance {chance})",
@@ -247,20 +264,78 @@ def _chance(what, rows):
     ]
     if len(rows) > N_LISTED:
         listed.append(say("{n} others", n=number_of("effects.n_more_by_chance", len(rows) - N_LISTED)))
-    return [say("The effect of {factors} cannot be told from chance.", factors=listed)]
+    return [say("The effect of {factors} by itself cannot be told from chance.", factors=listed)]
 
 
-def _too_few(what, rows):
-    return [say("For {f} there are too few runs to tell.", f=_first(tuple(rows["factor"])))]
+def _too_few(what, rows, act_together):
+    first = rows.iloc[0]
+    lacks = say(" ({lacks})", lacks=Name(first["lacks"])) if first["lacks"] else ""
+    return [
+        say(
+            "For {f} there are too few runs to tell{lacks}.",
+            f=_first(tuple(rows["factor"])),
+            lacks=lacks if len(rows) == 1 else "",
+        )
+    ]
 
 
 _VERDICTS = {
     verdicts.DEPENDS: _depends,
+    verdicts.HERE: _here,
+    verdicts.ORDER: _order,
     verdicts.GOES_WITH: _goes_with,
-    verdicts.HELD: _held,
     verdicts.CHANCE: _chance,
     verdicts.TOO_FEW: _too_few,
 }
+
+
+def _drift(what, start):
+    """A change of the machine, or of what it runs, over the sweep."""
+    if start.get("verdict") == verdicts.DEPENDS:
+        return [
+            say(
+                "{what} changed over the sweep: from the first start to the last it {way} by {change}, the "
+                "settings held. The machine, its load or the code changed meanwhile.",
+                what=what.subject,
+                way="rose" if start["change"] > 0 else "fell",
+                change=what.change("start_order.change", abs(start["change"]), start["change"]),
+            )
+        ]
+    if start.get("verdict") == verdicts.GOES_WITH:
+        return [
+            say(
+                "{what} changed over the sweep, but settings changed with it, so that neither can be told.",
+                what=what.subject,
+            )
+        ]
+    return []
+
+
+def _far(what, found):
+    """Runs that are set aside because no setting explains how far they lie from the others."""
+    at = np.flatnonzero(~found.kept)
+    if not len(at):
+        return []
+    listed = [
+        say("{run} ({value})", run=Name(run), value=what.value(key("far", run), value))
+        for run, value in what.each(at[:CROWDED])
+    ]
+    if len(at) > CROWDED:
+        listed.append(say("{n} more", n=number_of("far.n_more", len(at) - CROWDED)))
+    changed = [
+        say("{f} {verdict}", f=Name(factor), verdict=verdict) for factor, verdict in found.with_far.items()
+    ]
+    return [
+        say(
+            "{n} {runs} far from all others, and no setting says why: {listed}. {they} counted as cost, and "
+            "set aside from these tests and sizes{changed}.",
+            n=number_of("far.n", len(at)),
+            runs=plural(len(at), "run lies", "runs lie"),
+            they=plural(len(at), "It is", "They are"),
+            listed=listed,
+            changed=say("; counted in, the verdicts are: {v}", v=changed[:N_NAMED]) if changed else "",
+        )
+    ]
 
 
 def _relations(what, tested):
@@ -269,22 +344,17 @@ def _relations(what, tested):
     for by, rows in fixed.groupby("fixed_by", sort=False):
         said.append(
             say(
-                "{f} {verb} fixed by {by}, so their effects are not separate.",
+                "{f} {verb} fixed by {by}: {it} tested on the means of its levels.",
                 f=_first(tuple(rows["factor"])),
                 verb="is" if len(rows) == 1 else "are",
+                it="it is" if len(rows) == 1 else "they are",
                 by=Name(by),
             )
         )
-    pairs = {
-        tuple(sorted((row.factor, other))) for row in tested.itertuples() for other in row.entangled_with
-    }
-    if pairs:
-        listed = [say("{a} with {b}", a=Name(a), b=Name(b)) for a, b in sorted(pairs)[:N_NAMED]]
-        said.append(say("Hardly varied apart, and so hard to separate: {pairs}.", pairs=listed))
     joint = tested[tested["partial_df"] == 0]
     if len(joint):
         said.append(say("{f}: jointly determined by the other factors.", f=names(joint["factor"])))
-    trends = tested[(tested["kind"] == "numeric") & tested["clears"]]
+    trends = tested[np.isfinite(tested["direction"].astype(float)) & tested["clears"]]
     for row in trends.itertuples():
         said.append(
             say(
@@ -298,25 +368,44 @@ def _relations(what, tested):
     return said
 
 
-def _replicates(effects):
-    rows = effects[effects["kind"] == "replicate"]
-    if not len(rows) or effects["n_configurations"].iloc[0] == effects["n_runs"].iloc[0]:
+_UNITS = {
+    "run": "each run counts as evidence, as its configuration tells nothing beyond the settings",
+    "run, error from repeats alone": "what repeats differ by is the measure of chance, as there are too few "
+    "configurations to be one",
+    "configuration": "each configuration counts once, as configurations differ by more than repeats do",
+}
+
+
+def _units(what, table, found):
+    """What repeats a configuration, and what the tests therefore take as evidence."""
+    rows, structure = table[table["kind"] == "replicate"], found.judged.structure
+    if structure is None or structure.n_configurations == len(structure.of_run):
         return []
-    first = effects.iloc[0]
+    over = say(" over {f}", f=names(rows["factor"].head(N_NAMED))) if len(rows) else ""
     return [
         say(
-            "{n} configurations are repeated over {f} (η² {eta}); tests take each configuration once, "
-            "since its repetitions are not independent evidence.",
-            n=number_of("effects.n_configurations", first["n_configurations"]),
-            f=names(rows["factor"]),
-            eta=[eta(key("effects", r.factor, "eta_squared"), r.eta_squared) for r in rows.itertuples()],
+            "{n} configurations are repeated{over}; {how}.",
+            n=number_of("effects.n_configurations", structure.n_configurations),
+            over=over,
+            how=_UNITS[structure.unit],
         )
     ]
 
 
-def _interaction(what, table):
-    """Whether effects add up, multiply, or interact."""
-    if not len(table):
+def _host(what, fields):
+    """That a difference between machines cannot be seen, where nothing says on which a run ran."""
+    if any(field.kind == "place" or field.placed for field in fields):
+        return []
+    if any(
+        field.kind == "shared" and roles.is_place(field.name, field.values is not None) for field in fields
+    ):
+        return []
+    return [say("The runs do not record their host, so a difference between machines would not be seen.")]
+
+
+def _interaction(what, table, act_together):
+    """Whether effects add up or multiply."""
+    if not len(table) or act_together:
         return []
     p = table.set_index("scale")["p"]
     if "log" not in p:  # the test cannot be made there, and hours alone do not tell
@@ -325,9 +414,10 @@ def _interaction(what, table):
     if p["log"] <= verdicts.ALPHA:
         return [
             say(
-                "The factors interact: even as percentages, their effects do not add up ({test}, {p}).",
+                "The settings act together: their effects do not add up, even as percentages ({test}, "
+                "p {p}).",
                 test=test,
-                p=say("p {p}", p=_p("interaction.log.p", p["log"])),
+                p=_p("interaction.log.p", p["log"]),
             )
         ]
     if p.get("hours", np.nan) <= verdicts.ALPHA:
@@ -408,7 +498,7 @@ def draw_effects(effects, what):
     axes.plot(effects["log_epsilon_squared"], rows + 0.28, "o", color=SERIES[1], markersize=4, clip_on=False)
     label_rows(axes, effects["factor"])
     axes.set_xlim(0, 1)
-    axes.set_xlabel(f"share of variance: bars of {label}, points of log {label}")
+    axes.set_xlabel(f"share of variance: bars of {label}, points of {clipped(what.tested)}")
     axes.grid(axis="x")
     marks = effects[["eta_squared", "chance", "verdict"]].itertuples(index=False)
     for row, (size, chance, verdict) in enumerate(marks):
@@ -420,7 +510,7 @@ def draw_effects(effects, what):
     legend = [
         (SERIES[0], f"η², one-way, of {label} over runs"),
         ("tick", "what an unrelated factor reaches on average"),
-        (SERIES[1], f"ε² of log {label} with its interval"),
+        (SERIES[1], f"ε² of {clipped(what.tested)} with its interval"),
     ]
     return figure, legend
 
@@ -439,11 +529,11 @@ def _table(frame, what):
             Heading("n_levels", "levels", count),
             Heading("eta_squared", "η²", two, f"one-way, SS_factor / SS_total of {what.label} over runs"),
             Heading("chance", "chance", two, "what η² of an unrelated factor is on average"),
-            Heading("p_alone", "p alone", probability, P_NOTE.format(what.label)),
+            Heading("p_alone", "p alone", probability, P_NOTE.format(what.tested)),
             Heading("p_held", "p, others held", probability, "the same, with the other factors held"),
-            Heading("log_epsilon_squared", "ε² (log)", two, f"of log {what.label}, not below zero"),
+            Heading("log_epsilon_squared", "ε² (tested)", two, f"of {what.tested}, not below zero"),
             Heading(
-                "interval", "interval", str, f"95 %, of the population η² of log {what.label}; noncentral F"
+                "interval", "interval", str, f"95 %, of the population η² of {what.tested}; noncentral F"
             ),
             Heading("partial_eta_squared", "partial η²", two, f"additive model of {what.label}, type II"),
             Heading("partial_chance", "its chance", two, "df / (df + residual df)"),
@@ -469,7 +559,7 @@ def _interactions(frame, n_runs, what):
             Heading("df_residual", "residual df", count),
             Heading("p", "p", probability),
         ),
-        frame.assign(response=frame["scale"].map({"hours": what.label, "log": f"log {what.label}"})),
+        frame.assign(response=frame["scale"].map({"hours": what.label, "log": what.tested})),
         n_runs,
         holds=("interaction",),
     )

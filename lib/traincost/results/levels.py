@@ -5,8 +5,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 
-from traincost.analysis import fields
-from traincost.analysis.fields import members
+from traincost.analysis import levels as analysis
 from traincost.columns import count
 from traincost.results import svg
 from traincost.results.figures import (
@@ -55,16 +54,18 @@ def levels(runs, *, name=""):
     'sorting'
     """
     (by, across), runtime_s, unit = runs.axes, runs.runtime_s, runs.unit
-    table = fields.level_runtimes(runtime_s, by)
-    cells = fields.cell_runtimes(runtime_s, by, across)
-    each = fields.level_of_runs(runtime_s, by)
+    table = analysis.level_runtimes(runtime_s, by)
+    cells = analysis.cell_runtimes(runtime_s, by, across)
+    each = analysis.level_of_runs(runtime_s, by)
     return Result.showing(
         "levels",
         table,
         Figure.of("cells", cells, draw_cells, _caption_cells, unit),
         Figure.of("levels", each, draw_levels, _caption_levels, table, by.name, unit),
         _table(table, by, unit, runs.frame["run_id"]),
-        _table(fields.level_runtimes(runtime_s, across), across, unit, runs.frame["run_id"], "levels-across"),
+        _table(
+            analysis.level_runtimes(runtime_s, across), across, unit, runs.frame["run_id"], "levels-across"
+        ),
         prefix=name,
         of=runs.label,
     )
@@ -196,7 +197,7 @@ def draw_levels(runtimes, table, name, unit):
 
 
 def _table(frame, field, unit, run_ids, table="levels"):
-    """What `fields.level_runtimes` returns for a field; None without one."""
+    """What `analysis.level_runtimes` returns for a field; None without one."""
     if field is None:
         return None
     name = field.name
@@ -213,6 +214,6 @@ def _table(frame, field, unit, run_ids, table="levels"):
         ),
         frame,
         int(frame["n_runs"].sum()),
-        origins=of_settings([name], zip(frame["level"], strict=True), members(run_ids, field)),
+        origins=of_settings([name], zip(frame["level"], strict=True), analysis.members(run_ids, field)),
         holds=(key("level", name),),
     )

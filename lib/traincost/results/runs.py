@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from traincost.analysis import effects, fields, knobs, sections, subsets
+from traincost.analysis import effects, fields, knobs, levels, order, sections, subsets
 from traincost.analysis.knobs import knobs_of
 from traincost.columns import TimeUnit, time_unit
 from traincost.errors import ParameterError
@@ -25,7 +25,8 @@ def read(
     *,
     format="auto",
     path_pattern="",
-    replicates=("seed",),
+    replicates=(),
+    factors=(),
     rows="",
     columns="",
     knobs=None,
@@ -49,7 +50,9 @@ def read(
     path_pattern : str
         Settings that stand in the paths of the runs: ``lr_{lr}/seed_{seed}``.
     replicates : str or sequence of str
-        Settings that repeat a configuration.
+        Settings that repeat a configuration, beside those whose name says so (a seed, a fold).
+    factors : str or sequence of str
+        Settings that are examined although their name looks like a seed or an id.
     rows, columns : str
         The settings whose levels are compared; chosen by the size of their effect if left empty.
     knobs : list of mappings, optional
@@ -101,6 +104,7 @@ def read(
     return Runs(
         collection,
         replicates=listed("replicates", replicates),
+        factors=listed("factors", factors),
         rows=rows,
         columns=columns,
         knobs=None if knobs is None else tuple(knobs_of(knobs)),
@@ -128,7 +132,7 @@ class Runs:
     ----------
     collection : Collection
         What was read.
-    replicates, rows, columns, knobs, cadence_section, shared_settings
+    replicates, factors, rows, columns, knobs, cadence_section, shared_settings
         As `read` takes them.
     runtime_columns : tuple of str
         Columns of a table that the runtime is the sum of; empty for a directory.
@@ -139,7 +143,8 @@ class Runs:
     """
 
     collection: Collection
-    replicates: tuple = ("seed",)
+    replicates: tuple = ()
+    factors: tuple = ()
     rows: str = ""
     columns: str = ""
     knobs: tuple | None = None
@@ -192,7 +197,9 @@ class Runs:
     @functools.cached_property
     def described(self):
         """What each setting is: a list of `analysis.fields.Field`."""
-        return fields.describe(self.frame, self.replicates)
+        fields.check_named(self.frame, self.replicates, self.factors)
+        start = order.starts_s(list(self.frame["started_at"]), self.runtime_s)
+        return fields.describe(self.frame, self.replicates, self.factors, start)
 
     @functools.cached_property
     def fields(self):
@@ -215,14 +222,20 @@ class Runs:
         return sections.timing(self.collection)
 
     @functools.cached_property
+    def examined(self):
+        """What runtime depends on, and how much (`analysis.effects.Effects`)."""
+        fields.check_named(self.frame, self.replicates, self.factors)
+        return effects.examine(self.frame, self.runtime_s, self.replicates, self.factors)
+
+    @property
     def effects(self):
         """Effect of each factor on runtime (`analysis.effects.main_effects`)."""
-        return effects.main_effects(self.runtime_s, self.described)
+        return self.examined.table
 
     @functools.cached_property
     def axes(self):
         """The two settings whose levels are compared, the second None without one."""
-        return fields.axes(self.described, self.effects, len(self.frame), self.rows, self.columns)
+        return levels.axes(self.described, self.effects, len(self.frame), self.rows, self.columns)
 
     @functools.cached_property
     def composition(self):
@@ -283,8 +296,9 @@ class Runs:
 
     def choosing(self, **choices):
         """Return the same runs with other choices: ``rows``, ``columns``, ``replicates``, ``knobs``, …"""
-        if "replicates" in choices:
-            choices["replicates"] = listed("replicates", choices["replicates"])
+        for name in ("replicates", "factors"):
+            if name in choices:
+                choices[name] = listed(name, choices[name])
         if choices.get("knobs") is not None:
             choices["knobs"] = tuple(knobs_of(choices["knobs"]))
         return replace(self, **choices)

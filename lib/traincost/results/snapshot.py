@@ -1,6 +1,6 @@
 """What was read: how many runs, how long they took, what they share, and what was left out."""
 
-from traincost.analysis import fields
+from traincost.analysis import levels
 from traincost.analysis.verdicts import CHANCE
 from traincost.columns import count
 from traincost.results.numbers import N_NAMED, key, names, number_of
@@ -22,7 +22,7 @@ def snapshot(runs):
         ``frame`` has a row per completed run, as `Runs.frame`.
     """
     (by, across), unit = runs.axes, runs.unit
-    by_level, by_other = (fields.level_runtimes(runs.runtime_s, field) for field in (by, across))
+    by_level, by_other = (levels.level_runtimes(runs.runtime_s, field) for field in (by, across))
     said = [
         *_runtime_columns(runs.runtime_columns),
         *_runtimes(runs.runtime_s, unit),

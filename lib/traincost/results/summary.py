@@ -27,7 +27,7 @@ def summary(runs, knobs=None, *, name=""):
     turned = knobs.tables.get("turned") if knobs is not None else None
     said = [
         _cost(runs.runtime_s, runs.unit),
-        _dependence(runs.effects),
+        _dependence(runs),
         _largest(runs.composition),
         _knob(runs.bounds, turned.frame if turned else None),
         _left_out(runs.excluded),
@@ -57,21 +57,29 @@ def _cost(runtime_s, unit):
     )
 
 
-def _dependence(effects):
+def _dependence(runs):
+    """Say what runtime depends on, in the words of the strongest verdict."""
+    effects, structure = runs.effects, runs.examined.judged.structure
     tested = effects[effects["kind"] != "replicate"]
-    if not len(tested):
+    if not len(tested) or (tested["verdict"] == verdicts.NO_VARIATION).all():
         return None
-    depends = tested[tested["verdict"] == verdicts.DEPENDS]["factor"]
-    held = tested[tested["verdict"] == verdicts.HELD]["factor"]
-    if len(depends):
-        return say("Runtime depends on {f}.", f=names(depends.head(N_NAMED)))
-    if len(held):
-        return say("With the other settings held, runtime depends on {f}.", f=names(held.head(N_NAMED)))
+    for verdict, template in _STRONGEST.items():
+        found = tested[tested["verdict"] == verdict]["factor"]
+        if len(found):
+            return say(template, f=names(found.head(N_NAMED)))
+    if structure.act_together:
+        return say("Configurations differ by more than repeats do, but no setting does so by itself.")
     if (tested["verdict"] == verdicts.TOO_FEW).all():
         return say("There are too few runs to tell what runtime depends on.")
-    if (tested["verdict"] == verdicts.NO_VARIATION).all():
-        return None
     return say("No setting's effect on runtime can be told from chance.")
+
+
+_STRONGEST = {
+    verdicts.DEPENDS: "Runtime depends on {f}.",
+    verdicts.HERE: "Runtime differs between the levels of {f} in these configurations.",
+    verdicts.ORDER: "Runtime goes with {f}, or with the time at which its levels ran.",
+    verdicts.GOES_WITH: "Runtime goes with {f}, or with what changes with it: these runs cannot tell.",
+}
 
 
 def _largest(composition):

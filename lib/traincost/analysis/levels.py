@@ -1,0 +1,130 @@
+"""How long runs take by the levels of a setting, and which settings a page compares.
+
+Contract: runtimes and described settings in, frames out.
+"""
+
+import numpy as np
+import pandas as pd
+
+from traincost.analysis.fields import ALL_RUNS, Field, bins, determines
+from traincost.errors import ParameterError
+
+MAX_CELL_ROWS, MAX_CELL_COLUMNS = 24, 12  # levels of two factors that are compared cell by cell
+
+
+def axes(fields, effects, n_runs, rows="", columns=""):
+    """Choose the two fields whose levels a page compares.
+
+    Parameters
+    ----------
+    fields : list of Field
+    effects : DataFrame
+        Factors by size of effect, as `effects.main_effects` returns them.
+    n_runs : int
+    rows, columns : str
+        Names asked for; an empty one is chosen: the factor of largest effect among those that
+        clear chance, else among all; then the next that neither fixes it nor is fixed by it.
+
+    Returns
+    -------
+    tuple of (Field or None, Field or None)
+
+    Raises
+    ------
+    ParameterError
+        A name asked for is no field of the runs.
+    """
+    by_name = {field.name: field for field in fields}
+    for parameter, name in (("rows", rows), ("columns", columns)):
+        if name and name not in by_name:
+            raise ParameterError(
+                f"`{parameter}` must be a setting of the runs, got {name!r}; there are: "
+                f"{', '.join(sorted(by_name)[:30]) or 'none'}"
+            )
+    ordered = effects.sort_values("clears", ascending=False, kind="stable")["factor"]
+    ranked = [by_name[name] for name in ordered if by_name[name].is_factor]
+    # Runs that each have a name only can still be told apart by it.
+    ranked = ranked or [f for f in fields if f.kind == "identifier" and f.n_levels <= 24]
+    first = by_name[rows] if rows else next(iter(ranked), None)
+    if first is None:
+        return all_runs(n_runs), None
+    if columns:
+        return first, by_name[columns]
+    apart = (
+        f
+        for f in ranked
+        if f is not first
+        and not determines(bins(f)[0], bins(first)[0])
+        and not determines(bins(first)[0], bins(f)[0])
+    )
+    return first, next(apart, None)
+
+
+def all_runs(n_runs):
+    """Return a stand-in with the one level that all runs share."""
+    return Field(ALL_RUNS, "shared", (ALL_RUNS,), np.zeros(n_runs, dtype=np.int64), None, (ALL_RUNS,))
+
+
+def level_runtimes(runtime_s, field):
+    """Return runtime by level: ``level``, ``n_runs``, ``mean_s``, ``median_s``, ``min_s``, ``max_s``.
+
+    Slowest first; levels of equal mean in natural order. Empty for no field.
+    """
+    names = ["n_runs", "mean_s", "median_s", "min_s", "max_s"]
+    if field is None:
+        return pd.DataFrame(columns=["level", *names])
+    codes, labels = bins(field)
+    table = pd.Series(runtime_s.to_numpy()).groupby(codes).agg(["size", "mean", "median", "min", "max"])
+    table.columns = names
+    table.insert(0, "level", [labels[i] for i in table.index])
+    return table.sort_values("mean_s", ascending=False, kind="stable", ignore_index=True)
+
+
+def members(run_ids, field):
+    """Return the ids of the runs of each level: a dict of ``(level,)`` to tuple. Empty for no field."""
+    if field is None:
+        return {}
+    codes, labels = bins(field)
+    ids = pd.Series(run_ids.to_numpy()).groupby(codes).agg(tuple)
+    return {(labels[i],): found for i, found in ids.items()}
+
+
+def cell_runtimes(runtime_s, rows, columns):
+    """Return mean runtime in seconds, levels of `rows` by levels of `columns`, NaN where empty.
+
+    At most `MAX_CELL_ROWS` by `MAX_CELL_COLUMNS`, those of the largest mean. ``attrs["n_most"]`` is
+    the number of runs in the fullest cell, ``attrs["n_levels"]`` how many levels the two have.
+    Empty where there is no second field.
+    """
+    if columns is None:
+        return pd.DataFrame()
+    (row_codes, row_labels), (column_codes, column_labels) = bins(rows), bins(columns)
+    shape = (len(row_labels), len(column_labels))
+    at = row_codes * shape[1] + column_codes
+    n = np.bincount(at, minlength=shape[0] * shape[1]).astype(float)
+    sums = np.bincount(at, runtime_s, minlength=shape[0] * shape[1])
+    means = np.divide(sums, n, out=np.full_like(sums, np.nan), where=n > 0).reshape(shape)
+    cells = pd.DataFrame(
+        means,
+        index=pd.Index(row_labels, name=rows.name),
+        columns=pd.Index(column_labels, name=columns.name),
+    )
+    cells = cells.iloc[
+        _slowest(runtime_s, row_codes, MAX_CELL_ROWS), _slowest(runtime_s, column_codes, MAX_CELL_COLUMNS)
+    ]
+    cells.attrs.update(n_most=int(n.max()), n_levels=shape)
+    return cells
+
+
+def _slowest(runtime_s, codes, most):
+    """Return the levels of the largest mean runtime, at most so many, in their own order."""
+    means = np.bincount(codes, runtime_s) / np.bincount(codes)
+    return np.sort(np.argsort(-means, kind="stable")[:most])
+
+
+def level_of_runs(runtime_s, field):
+    """Return ``level`` and ``runtime_s`` of each run, levels in natural order."""
+    codes, labels = bins(field)
+    order = np.argsort(codes, kind="stable")
+    levels = np.array(labels, dtype=object)[codes[order]]
+    return pd.DataFrame({"level": levels, "runtime_s": runtime_s.to_numpy()[order]})
