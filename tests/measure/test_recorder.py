@@ -267,6 +267,7 @@ def test_a_resumed_run_adds_up_its_costs(tmp_path, clock):
     for seconds, resume in ((3, False), (4, True)):
         with Recorder(tmp_path, meter=Meter(), resume=resume):
             clock(seconds)
+    assert read(tmp_path)["legs"] == 2
     cost = read(tmp_path)["cost"]
     assert cost["cost_runtime_s"] == read(tmp_path)["runtime_s"] == 7
     assert cost["cost_runtime_per_run_s"] == 7

@@ -47,7 +47,8 @@ def starts_s(runs):
         return np.full(len(runs), np.nan)
     texts = runs["started_at"].astype("str")
     moments = pd.to_datetime(texts, errors="coerce", utc=True, format="ISO8601")
-    seconds = (moments - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
+    # In seconds, which hold the year 1 too.
+    seconds = (moments - pd.Timestamp(0, tz="UTC").as_unit("s")).dt.total_seconds()
     return seconds.to_numpy(dtype=float, na_value=np.nan)
 
 
@@ -136,10 +137,10 @@ def overlap(started_s, runtime_s, asked, held=(), hosts=None):
     DataFrame
         Of at most one row: ``share`` (of run time with another run at work), ``most`` (runs at work at
         once), ``rho`` and ``p`` (Spearman's, one-sided, of runtime with the mean number of others at
-        work, settings held where there are few enough of them), ``n_runs``. Empty where less than
-        `OVERLAPPING` of the run time overlaps, or a start is missing.
+        work), ``held`` (whether the settings were, of which there may be too many), ``n_runs``.
+        Empty where less than `OVERLAPPING` of the run time overlaps, or a start is missing.
     """
-    columns = ["share", "most", "rho", "p", "n_runs"]
+    columns = ["share", "most", "rho", "p", "held", "n_runs"]
     known = np.isfinite(started_s) & (runtime_s > 0)
     if known.sum() < 2 or not known[asked].all():
         return pd.DataFrame(columns=columns)
@@ -154,8 +155,8 @@ def overlap(started_s, runtime_s, asked, held=(), hosts=None):
     if share < OVERLAPPING:
         return pd.DataFrame(columns=columns)
     held = [codes[known][asked] for codes in held]
-    rho, p = _together(runtime_s[known][asked], others[asked], held)
-    return pd.DataFrame([(share, most, rho, p, int(asked.sum()))], columns=columns)
+    together = _together(runtime_s[known][asked], others[asked], held)
+    return pd.DataFrame([(share, most, *together, int(asked.sum()))], columns=columns)
 
 
 def _at_work(start, end):
@@ -173,7 +174,7 @@ def _at_work(start, end):
 
 
 def _together(y, others, held):
-    """Return Spearman's rho of what an additive model of codes leaves of two values, and one-sided p."""
+    """Return Spearman's rho of two values, its one-sided p, and whether codes were held (additively)."""
     every = max(1, len(y) // MAX_TOGETHER)
     y, others = stats.rankdata(y[::every]), stats.rankdata(others[::every])
     dummies = [np.eye(int(codes.max()) + 1)[codes[::every]][:, 1:] for codes in held]
@@ -183,10 +184,10 @@ def _together(y, others, held):
     df = len(y) - np.linalg.matrix_rank(design) - 1
     left = [v - design @ np.linalg.lstsq(design, v, rcond=None)[0] for v in (y, others)]
     if df < MIN_DF or min(map(np.ptp, left)) < 1e-6:
-        return np.nan, np.nan
+        return np.nan, np.nan, False
     rho = np.corrcoef(*left)[0, 1]
     t = rho * math.sqrt(df / max(1e-12, 1 - rho**2))
-    return float(rho), float(stats.t.sf(t, df))
+    return float(rho), float(stats.t.sf(t, df)), design.shape[1] > 1
 
 
 # -- how they ended ------------------------------------------------------------------------

@@ -99,7 +99,7 @@ class Recorder:
         self._started_at = None
         self._started = None
         self._runtime_s = None
-        self._earlier_s = 0.0
+        self._earlier_s, self._legs = 0.0, 1
         self._earlier_sections, self._earlier_cost = {}, {}
         self._roots = []
         self._local = threading.local()
@@ -123,6 +123,8 @@ class Recorder:
         self.run_id = earlier.get("run_id", self.run_id)
         self._started_at = earlier.get("started_at")
         self._earlier_s = float(earlier.get("runtime_s") or 0.0)
+        legs = earlier.get("legs")
+        self._legs = 1 + (legs if isinstance(legs, int) and legs > 0 else 1)
         for name in ("cost", "scores", "compute"):
             getattr(self, name).update(earlier.get(name) or {})
         self._earlier_cost = dict(self.cost)
@@ -294,6 +296,8 @@ class Recorder:
             "cost": _plain(dict(self.cost), null_non_finite=True),
             "scores": _plain(dict(self.scores), null_non_finite=True),
         }
+        if self._legs > 1:
+            record["legs"] = self._legs
         if self.compute:
             record["compute"] = _plain(self.compute, null_non_finite=True)
         if self._error:

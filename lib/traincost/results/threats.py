@@ -220,8 +220,8 @@ def _pruned(runs):
         return
     n_of = len(runs.frame) + len(runs.excluded)
     sentence = say(
-        "{n} {runs} pruned, on what a score was so far: the completed runs were chosen by it, and effects are "
-        "of those.",
+        "{n} {runs} pruned, on what a score was so far: the completed runs were chosen by it, and effects "
+        "are of those.",
         n=number_of("threats.pruned.n", len(found)),
         runs=plural(len(found), "run was", "runs were"),
     )
@@ -260,7 +260,8 @@ def _overlap(runs, tried, described):
         x=share("threats.overlap.share", row["share"]),
         most=number_of("threats.overlap.most", row["most"]),
         goes=say(
-            ", and runs took longer where more were at work (rank correlation {rho} with settings held, p {p})",
+            ", and runs took longer where more were at work (rank correlation {rho}{held}, p {p})",
+            held=" with the settings held" if row["held"] else "",
             rho=eta("threats.overlap.rho", row["rho"]),
             p=Number("threats.overlap.p", float(row["p"]), probability(row["p"])),
         )

@@ -61,6 +61,9 @@ def _run(run_id, record):
         if run.status == "running":
             reason += ": at work still, or killed"
     run.reason = reason
+    legs = record.get("legs")
+    if isinstance(legs, int) and 1 < legs < EXACT:
+        run.notes.append(f"was resumed: its runtime is the sum of {legs} legs")
     run.sections = _sections(record.get("sections"), run.notes)
     run.extents = _extents(record.get("sections"), run.sections)
     run.cost = numbers(_prefixed(record.get("cost")), "cost", run.notes)
