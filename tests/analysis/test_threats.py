@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT, grid, record, runs_of, write_run
+from conftest import HOSTILE, ROOT, grid, record, runs_of, write_run
 
 import traincost as tc
 from traincost.analysis import fields
@@ -310,3 +310,15 @@ def test_bad_input_takes_nothing_down(name):
     for answer in (tc.threats(runs), tc.threats(runs, "score")):
         json.dumps(answer.data(), allow_nan=False)
         assert answer.html() is not None
+
+
+def test_hostile_names_and_levels_stay_text():
+    config = grid(task=[HOSTILE, "b", "c"], lr=[1, 2, 3, 4], seed=[0, 1]).rename(columns={"lr": HOSTILE})
+    fails = ((config["task"] == HOSTILE) & (config.index != 0)).to_numpy()
+    out = [("failed", HOSTILE, 10.0, dict(c)) for _, c in config[fails].iterrows()]
+    kept = config[~fails].reset_index(drop=True)
+    runtime_s = np.full(len(kept), 100.0)
+    answer = tc.threats(made(kept, runtime_s, one_after_another(runtime_s, np.arange(len(kept))), out=out))
+    assert set(answer.frame["threat"]) == {"start order", "missing", "not completed"}
+    assert HOSTILE.replace("\x00", "") not in answer.html().replace("\x00", "")
+    assert "&lt;b&gt;" in answer.html()

@@ -27,6 +27,7 @@ CAP_DENSER = 10  # times the density below it
 CAP_BELOW = 10  # widths below the cap that it is compared with
 OVERLAPPING = 0.05  # of run time, from which overlap is said
 MIN_DF = 3  # of a correlation
+MIN_RHO = 0.2  # from which runtime is said to go with how many runs were at work
 MAX_TOGETHER = 5_000  # runs that are correlated; of more, evenly chosen ones
 N_DRAWS = 999
 MAX_DRAWN = 4_000_000  # values drawn in all
@@ -248,6 +249,8 @@ def cap(runtime_s, failed, codes):
     below = n - at - np.searchsorted(y, y[-1] * math.exp(-(1 + CAP_BELOW) * width), side="left")
     if at < max(CAP_RUNS, CAP_SHARE * n) or at * CAP_BELOW <= CAP_DENSER * below or n - at < CAP_RUNS:
         return nothing
+    if (known & ~failed & (runtime_s < y[-1] * (1 - CAP_WIDTH))).sum() < CAP_RUNS:
+        return nothing  # all that completed take the same time
     rest = y[: n - at]
     elsewhere = np.searchsorted(rest, rest * math.exp(width), side="right") - np.arange(len(rest))
     is_capped = known & (runtime_s >= y[-1] * (1 - CAP_WIDTH))

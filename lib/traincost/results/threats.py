@@ -252,7 +252,8 @@ def _overlap(runs, tried, described):
     if not len(found):
         return
     row = found.iloc[0]
-    goes = row["p"] <= analysis.ALPHA
+    # In very many runs, what rounding and the ends of a queue do would be significant too.
+    goes = row["p"] <= analysis.ALPHA and row["rho"] >= analysis.MIN_RHO
     sentence = say(
         "Runs overlapped in time{host}: in {x} of their time another was at work, up to {most} at "
         "once{goes}.",
