@@ -180,10 +180,15 @@ def test_missing_cells_of_a_grid_are_named():
     assert "task = c with lr = 2 and task = d with lr = 1" in str(answer)
 
 
-def test_nested_and_conditional_settings_are_no_axes_of_a_grid():
+def test_a_nested_setting_is_no_axis_of_a_grid():
     config = grid(arch=list("abcd"), lr=[1, 2], seed=[0, 1])
     config["family"] = config["arch"].map({"a": "x", "b": "x", "c": "y", "d": "y"})
-    config["beta"] = np.where(config["arch"] == "a", 0.9, np.nan)
+    assert "missing" not in set(tc.threats(made(config, np.linspace(50, 99, len(config)))).frame["threat"])
+
+
+def test_a_setting_of_one_level_alone_is_no_axis_of_a_grid():
+    config = grid(arch=list("ab"), lr=[1, 2], beta=[0.9, 0.99], seed=[0, 1])
+    config.loc[config["arch"] == "b", "beta"] = np.nan
     assert "missing" not in set(tc.threats(made(config, np.linspace(50, 99, len(config)))).frame["threat"])
 
 
@@ -237,8 +242,8 @@ def test_runs_on_machines_of_their_own_do_not_overlap():
 
 
 def test_starts_in_whole_seconds_make_no_overlap():
-    runtime_s = np.full(36, 10.9)
-    started_s = np.floor(np.cumsum(runtime_s) - 10.9)
+    runtime_s = np.full(36, 3.9)
+    started_s = np.floor(np.cumsum(runtime_s) - 3.9)
     assert "overlap" not in set(tc.threats(made(grid(**SETTINGS), runtime_s, started_s)).frame["threat"])
 
 
