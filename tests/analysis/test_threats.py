@@ -187,8 +187,8 @@ def test_a_nested_setting_is_no_axis_of_a_grid():
 
 
 def test_a_setting_of_one_level_alone_is_no_axis_of_a_grid():
-    config = grid(arch=list("ab"), lr=[1, 2], beta=[0.9, 0.99], seed=[0, 1])
-    config.loc[config["arch"] == "b", "beta"] = np.nan
+    config = grid(optimizer=["adam", "sgd"], lr=[1, 2], momentum=[0.9, 0.99, np.nan], seed=[0, 1])
+    config.loc[config["optimizer"] == "adam", "momentum"] = np.nan
     assert "missing" not in set(tc.threats(made(config, np.linspace(50, 99, len(config)))).frame["threat"])
 
 
