@@ -13,7 +13,7 @@ import traincost as tc
 
 OF_RUNS = [
     "summary", "effects", "levels", "listing", "occurrences", "shares", "knobs", "costs", "scores",
-    "provenance",
+    "provenance", "threats",
 ]  # fmt: skip
 
 

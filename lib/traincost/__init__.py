@@ -23,6 +23,7 @@ _HOMES = {
     "costs": "results.costs",
     "scores": "results.costs",
     "provenance": "results.provenance",
+    "threats": "results.threats",
     "title": "results.title",
     "compare": "results.comparison",
     "page": "pages.publish",

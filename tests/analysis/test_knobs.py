@@ -1,12 +1,14 @@
 """Bounds of knobs: at most, never added, unknown where counts are."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import collection_of, runs_of
 
 from traincost.analysis import knobs as analysis
-from traincost.analysis import sections
+from traincost.analysis import occurrences, sections
 from traincost.analysis.knobs import JOINT, Knob
 from traincost.results.knobs import knobs as knobs_of
 
@@ -194,3 +196,108 @@ def test_the_resampling_range_ignores_the_size_of_chunks(golden, monkeypatch):
     whole = analysis.bounds(t)
     monkeypatch.setattr(analysis, "MAX_DRAWN", 7 * len(golden.runs))
     pd.testing.assert_frame_equal(analysis.bounds(t), whole, check_exact=True)
+
+
+# -- what a bound assumes ------------------------------------------------------------------
+
+EVAL = {"name": "k", "sections": ["eval"], "kind": "cadence"}
+
+
+def recorded(rows, runtime_s, n_configurations=1):
+    """Return runs whose records have the extent of their occurrences: (run, seconds of each)."""
+    frame = [(run, "eval", sum(each), len(each)) for run, each in rows]
+    config = {"task": [str(run % n_configurations) for run in range(len(runtime_s))]}
+    runs = runs_of(config, runtime_s, frame, knobs=(Knob.of(EVAL),))
+    for name, function in (("first_s", lambda each: each[0]), ("min_s", min), ("max_s", max)):
+        runs.sections[name] = [float(function(each)) for _, each in rows]
+    return runs
+
+
+def test_what_the_first_occurrence_takes_more_is_not_saved():
+    runs = recorded([(i, [31.0, 1.0, 1.0, 1.0]) for i in range(4)], [100.0] * 4)
+    row = knobs_of(runs).frame.iloc[0]
+    # Thirty seconds of warm-up, and four occurrences of one second of which one is kept.
+    assert row["bound"] == pytest.approx(0.03)
+    assert row["first_share"] == pytest.approx(0.34 * 0.75 - 0.03)
+    text = str(knobs_of(runs))
+    assert (
+        "The first occurrence of eval is the longest in 4 of 4 runs, 31.00 × as long as a later one" in text
+    )
+    assert "do not tell" not in text
+
+
+def test_a_cadence_that_keeps_none_saves_the_first_too():
+    runs = recorded([(i, [31.0, 1.0, 1.0, 1.0]) for i in range(4)], [100.0] * 4)
+    none = runs.choosing(knobs=[EVAL | {"kept": 0}])
+    assert none.bounds["bound"].iloc[0] == pytest.approx(0.34)
+
+
+def test_one_record_of_few_occurrences_tells_nothing_of_the_first():
+    runs = recorded([(0, [2.0, 1.0, 1.0])], [10.0])
+    assert runs.bounds["bound"].iloc[0] == pytest.approx(0.4 * 2 / 3)
+
+
+def test_occurrences_that_grow_over_a_run_are_said_to():
+    text = str(knobs_of(recorded([(i, [1.0, 2.0, 3.0, 4.0]) for i in range(4)], [100.0] * 4)))
+    assert (
+        "is the shortest in 4 of 4 runs, 0.33 × as long as a later one: occurrences grow over a run" in text
+    )
+
+
+def test_runs_of_different_counts_tell_where_records_do_not():
+    counts = [2, 4, 8, 16, 3, 6, 12, 24]
+    rows = [(i, "eval", n * n * (1.0 + 0.01 * (i % 3)), n) for i, n in enumerate(counts)]
+    runs = runs_of({"task": list("aaaabbbb")}, [1000.0] * 8, rows, knobs=(Knob.of(EVAL),))
+    text = str(knobs_of(runs))
+    assert "In 8 runs of configurations with different counts, one occurrence of eval takes" in text
+    assert "longer" in text
+    assert "late ones save more than early ones" in text
+
+
+def test_what_no_record_tells_is_said_to_be_assumed():
+    text = said(EVAL, rows=[(0, "eval", 40.0, 10), (1, "eval", 50.0, 10)])
+    assert "take occurrences to be alike; of eval the records do not tell." in text
+    assert "records do not tell" not in said({"name": "k", "sections": ["ckpt"]})
+
+
+@pytest.mark.slow
+def test_alike_occurrences_are_called_different_in_one_of_twenty():
+    rng, found = np.random.default_rng(1), []
+    for _ in range(400):
+        counts = rng.integers(2, 9, size=9)
+        runs = recorded([(i, rng.lognormal(0, 0.3, n)) for i, n in enumerate(counts)], [100.0] * 9, 3)
+        t, codes = runs.timing, np.arange(9) % 3
+        found.append(occurrences.alike(t, ["eval"], codes)["finding"].iloc[0])
+        t = dataclasses.replace(t, extents=None)
+        found.append(occurrences.alike(t, ["eval"], codes)["finding"].iloc[0])
+    assert np.mean([x not in (occurrences.ALIKE, occurrences.UNKNOWN) for x in found]) <= 0.05
+
+
+def test_a_knob_of_sections_that_some_runs_have_says_what_it_saves_there():
+    text = said({"name": "k", "sections": ["ckpt"]})
+    assert "saves at most 2 % of a run on average" in text.replace("2.50 %", "2 %").replace("2.5 %", "2 %")
+    assert "It is in 1 of 2 runs, of which it saves at most 5.00 % on average." in text
+    assert "It is in" not in said({"name": "k", "sections": ["epoch/eval"]})
+
+
+def test_hours_saved_are_those_of_completed_runs():
+    assert "over all completed runs together" in said({"name": "k", "sections": ["epoch/eval"]})
+
+
+def test_threads_never_save_more_than_all_or_speed_up_without_end():
+    rows = [(run, path, 90.0, 1) for run in (0, 1) for path in ("load", "train")]
+    answer = knobs_of(runs_of({"a": ["x", "y"]}, [100.0] * 2, rows, knobs=(Knob("k", ("load", "train")),)))
+    row = answer.frame.iloc[0]
+    assert row["bound"] == 1
+    assert np.isnan(row["speed_up"])
+    assert row["overlap"] == pytest.approx(1.8)
+    assert "inf" not in str(answer)
+    assert "all of the runtime" in str(answer)
+    assert "It overlaps in time with other sections" in str(answer)
+    assert "together they take 1.80 × as long as what encloses them" in str(answer)
+
+
+def test_a_knob_whose_clock_did_not_wait_says_so():
+    runs = runs_of({"task": ["a", "b"]}, [100.0, 200.0], ROWS, knobs=(Knob("k", ("ckpt",)),))
+    runs.sections["synchronised"] = 0.0
+    assert "In 1 run the clock did not wait for the device" in str(knobs_of(runs))

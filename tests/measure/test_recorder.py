@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+import types
 import warnings
 
 import pytest
@@ -36,6 +37,17 @@ def read(folder):
     return json.loads((folder / "run.json").read_text(encoding="utf-8"))
 
 
+def totals(sections):
+    """Return the seconds and counts of sections, as every record has them."""
+    return {path: {name: entry[name] for name in ("seconds", "count")} for path, entry in sections.items()}
+
+
+def extent(folder, path):
+    """Return the seconds of the first occurrence, and of the shortest and longest."""
+    entry = read(folder)["sections"][path]
+    return tuple(entry.get(name) for name in ("first_s", "min_s", "max_s"))
+
+
 def test_sections_nest_and_add_up(tmp_path, clock):
     with Recorder(tmp_path / "a", {"lr": 0.1}) as run:
         for _ in range(2):
@@ -51,7 +63,7 @@ def test_sections_nest_and_add_up(tmp_path, clock):
     assert record["runtime_s"] == 22
     assert record["run_id"] == "a"
     assert record["config"] == {"lr": 0.1}
-    assert record["sections"] == {
+    assert totals(record["sections"]) == {
         "epoch": {"seconds": 14, "count": 2},
         "epoch/train": {"seconds": 4, "count": 2},
         "epoch/eval/loss": {"seconds": 8, "count": 2},
@@ -73,7 +85,7 @@ def test_decorator_and_tracked_iterable(tmp_path, clock):
 
     with run:
         assert [step(x) for x in run.track(loader(), "load")] == [1, 2, 3]
-    sections = read(tmp_path)["sections"]
+    sections = totals(read(tmp_path)["sections"])
     assert sections["step"] == {"seconds": 9, "count": 3}
     assert sections["load"] == {"seconds": 6, "count": 3}  # the wait that finds the end is no item
     assert step.__name__ == "step"
@@ -255,6 +267,7 @@ def test_a_resumed_run_adds_up_its_costs(tmp_path, clock):
     for seconds, resume in ((3, False), (4, True)):
         with Recorder(tmp_path, meter=Meter(), resume=resume):
             clock(seconds)
+    assert read(tmp_path)["legs"] == 2
     cost = read(tmp_path)["cost"]
     assert cost["cost_runtime_s"] == read(tmp_path)["runtime_s"] == 7
     assert cost["cost_runtime_per_run_s"] == 7
@@ -318,7 +331,8 @@ def test_a_completed_record_is_refused_and_resume_adds_to_it(tmp_path, clock):
             clock(4)
     record = read(tmp_path)
     assert record["runtime_s"] == 7
-    assert record["sections"] == {"a": {"seconds": 7, "count": 2}}
+    assert totals(record["sections"]) == {"a": {"seconds": 7, "count": 2}}
+    assert extent(tmp_path, "a") == (3, 3, 4)
 
 
 def test_an_unfinished_record_is_started_over_without_resume(tmp_path):
@@ -464,3 +478,101 @@ def test_time_that_cannot_be_added_is_refused(tmp_path):
     with pytest.raises(RuntimeError, match="has ended"):
         run.add("a", 1.0)
     assert read(tmp_path / "a")["sections"] == {}
+
+
+def test_the_first_shortest_and_longest_occurrence_are_recorded(tmp_path, clock):
+    with Recorder(tmp_path) as run:
+        with run.section("once"):
+            clock(1)
+        for seconds in (9, 2, 5):
+            with run.section("epoch"), run.section("eval"):
+                clock(seconds)
+            clock(1)
+    assert extent(tmp_path, "epoch/eval") == extent(tmp_path, "epoch") == (9, 2, 9)
+    # Of a single occurrence the seconds say all.
+    assert read(tmp_path)["sections"]["once"] == {"seconds": 1, "count": 1}
+
+
+def test_a_section_inside_itself_is_one_of_its_own(tmp_path, clock):
+    def fall(run, depth):
+        with run.section("a"):
+            clock(1)
+            if depth:
+                fall(run, depth - 1)
+
+    with Recorder(tmp_path) as run:
+        fall(run, 1)
+        fall(run, 2)
+    assert extent(tmp_path, "a") == (2, 2, 3)
+    assert extent(tmp_path, "a/a") == (1, 1, 2)
+    assert "first_s" not in read(tmp_path)["sections"]["a/a/a"]
+
+
+def test_of_several_threads_the_first_is_the_one_that_began_first(tmp_path, clock):
+    def work(run, seconds):
+        for each in seconds:
+            with run.section("load"):
+                clock(each)
+
+    with Recorder(tmp_path) as run:
+        for seconds in ((5, 4), (1, 8)):
+            thread = threading.Thread(target=work, args=(run, seconds))
+            thread.start()
+            thread.join()
+        run._roots.reverse()  # in whatever order the threads are met
+    assert extent(tmp_path, "load") == (5, 1, 8)
+
+
+def test_the_wait_that_finds_the_end_is_no_occurrence(tmp_path, clock):
+    def loader():
+        clock(3)
+        yield 0
+        clock(2)
+        yield 1
+        clock(50)
+
+    with Recorder(tmp_path) as run:
+        list(run.track(loader(), "load"))
+    assert read(tmp_path)["sections"]["load"]["seconds"] == 55
+    assert extent(tmp_path, "load") == (3, 2, 3)
+
+
+def test_times_added_one_by_one_have_an_extent_and_sums_none(tmp_path):
+    with Recorder(tmp_path) as run:
+        for seconds in (2.0, 6.0, 1.0):
+            run.add("a", seconds)
+            run.add("b", seconds)
+        run.add("b", 10.0, count=5)
+    assert extent(tmp_path, "a") == (2, 1, 6)
+    assert extent(tmp_path, "b") == (None, None, None)
+
+
+def test_a_resumed_record_without_extents_gets_none(tmp_path):
+    old = {"a": {"seconds": 5.0, "count": 4}, "b": {"seconds": 5.0, "count": 1}}
+    (tmp_path / "run.json").write_text(json.dumps({"status": "failed", "runtime_s": 9, "sections": old}))
+    with Recorder(tmp_path, resume=True) as run:
+        run.add("a", 2.0)
+        run.add("b", 2.0)
+    assert extent(tmp_path, "a") == (None, None, None)
+    assert extent(tmp_path, "b") == (5, 2, 5)
+
+
+def synchronised(folder):
+    return read(folder)["sections"]["a"].get("synchronised")
+
+
+def test_the_record_says_whether_clocks_waited_for_the_device(tmp_path, monkeypatch):
+    def device(at_work):
+        return types.SimpleNamespace(cuda=types.SimpleNamespace(is_initialized=lambda: at_work))
+
+    for name, torch, synchronize in (
+        ("cpu", device(False), None),
+        ("cuda", device(True), None),
+        ("waits", device(True), lambda: None),
+    ):
+        monkeypatch.setitem(sys.modules, "torch", torch)
+        with Recorder(tmp_path / name, synchronize=synchronize) as run, run.section("a"):
+            pass
+    assert synchronised(tmp_path / "cpu") is None
+    assert synchronised(tmp_path / "cuda") is False
+    assert synchronised(tmp_path / "waits") is True

@@ -124,6 +124,35 @@ def test_non_finite_values_elsewhere_are_missing_and_noted(tmp_path):
     assert "'ok'" not in notes  # null is how the recorder writes a score that is not finite
 
 
+EXTENT = ["first_s", "min_s", "max_s", "synchronised"]
+
+
+def extents_of(tmp_path, **entries):
+    write_run(tmp_path / "a", record("a", sections=entries))
+    sections = read_collection(tmp_path).sections
+    return {name: tuple(row) for name, *row in sections[["section", *EXTENT]].itertuples(index=False)}
+
+
+def test_the_extent_of_occurrences_is_read_where_it_is_recorded(tmp_path):
+    whole = {"seconds": 9.0, "count": 3, "first_s": 4.0, "min_s": 2.0, "max_s": 4.0}
+    found = extents_of(
+        tmp_path, old={"seconds": 1.0, "count": 2}, new=whole, gpu=whole | {"synchronised": False}
+    )
+    assert np.isnan(found["old"]).all()
+    assert found["new"][:3] == (4.0, 2.0, 4.0)
+    assert np.isnan(found["new"][3])
+    assert found["gpu"] == (4.0, 2.0, 4.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"first_s": "4"}, {"first_s": 1.0}, {"max_s": 50.0}, {"min_s": 3.5}, {"count": None}, {"min_s": -1.0}],
+)
+def test_an_extent_that_contradicts_its_total_is_none(tmp_path, change):
+    entry = {"seconds": 9.0, "count": 3, "first_s": 4.0, "min_s": 2.0, "max_s": 4.0, "synchronised": 1}
+    assert np.isnan(extents_of(tmp_path, a=entry | change)["a"]).all()
+
+
 def test_sections_that_are_no_object(tmp_path):
     collection = read_beside_a_good_run(tmp_path, record("bad", sections=[1], scores=3, cost="x"))
     assert len(collection.runs) == 2

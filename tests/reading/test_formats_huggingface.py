@@ -65,6 +65,16 @@ def refused(collection):
     return dict(zip(collection.excluded["run_id"], collection.excluded["reason"], strict=True))
 
 
+def test_each_pass_has_its_own_time(tmp_path):
+    write(
+        tmp_path / "a",
+        trainer_state=state(evaluation(5, 4.0), evaluation(10, 2.0), evaluation(20, 3.0), trained()),
+    )
+    sections = read_collection(tmp_path).sections.set_index("section")
+    assert list(sections.loc["eval", ["count", "first_s", "min_s", "max_s"]]) == [3, 4.0, 2.0, 4.0]
+    assert np.isnan(sections.loc["train", "first_s"])
+
+
 # -- the real tool -------------------------------------------------------------------------
 
 

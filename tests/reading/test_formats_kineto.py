@@ -113,6 +113,9 @@ def test_start_device_and_settings_of_the_profiler_but_no_host(tmp_path):
     assert run.started_at == "2026-01-01T00:00:00.001000+00:00"
     assert run.cost == {"cost_device_capacity_mib": 16384.0}
     assert run.config == {"world_size": 1, "backend": "gloo", "device": "GPU X", "with_stack": "True"}
+    # Annotations are timed on the host, which does not wait for the device.
+    assert set(run.extents) == set(run.sections)
+    assert all(extent == (None, None, None, False) for extent in run.extents.values())
     assert "secret" not in repr(run)
 
 

@@ -35,7 +35,8 @@ def odd_collection(root):
     """Write runs of every kind: usable, duplicate, damaged, unfinished, with notes, of two formats."""
     for i in range(12):
         config = {"task": "ab"[i % 2], "lr": ["0.1", 0.1, 1e22, 10**22][i % 4], "n": i, "null": None}
-        sections = {"eval": {"seconds": 2.0 + i, "count": 4}, "x/é": {"seconds": 1, "count": None}}
+        extent = {"first_s": 1.0, "min_s": 0.0, "max_s": 1.5, "synchronised": False} if i % 2 else {}
+        sections = {"eval": {"seconds": 2.0 + i, "count": 4, **extent}, "x/é": {"seconds": 1, "count": None}}
         scores = {"f1": i / 7, "bad": float("nan")}
         compute = {"processors": 1, "x": float("inf"), "z": None}
         found = record(f"r{i}", config=config, sections=sections, scores=scores, compute=compute)

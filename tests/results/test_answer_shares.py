@@ -29,8 +29,44 @@ def test_a_larger_unattributed_rest_is_said_beside_the_largest():
 
 def test_sections_that_overlap_are_named():
     text = said([(0, "a", 80.0, 1), (0, "a/x", 60.0, 1), (0, "a/y", 60.0, 1), (0, "b", 60.0, 1)])
-    assert "Sections that overlap in time (threads, or double timing): a" in text
-    assert "The disjoint sections add up to more than the runtime, by 40.00 % of it." in text
+    assert "overlap in time (threads, or double timing) are inside a (1.50 × as long together)." in text
+    assert "Top-level sections overlap in time" in text
+    assert "together they take 40.00 % longer than the runs" in text
+
+
+def test_a_section_of_several_threads_is_no_part_above_the_whole():
+    answer = tc.shares(runs_of({"a": ["x"]}, [100.0], [(0, "load", 320.0, 1)]))
+    assert "load: 3.20 × the runtime of its runtime" not in str(answer)
+    assert "320" not in str(answer)
+    assert "takes 3.20 × the runtime" in str(answer)
+    assert "320.00 %" not in answer.tables["sections"].to_markdown()
+
+
+def test_overlap_in_some_runs_is_said_though_the_mean_has_a_rest():
+    rows = [(0, "a", 80.0, 1), (0, "b", 70.0, 1), (1, "a", 20.0, 1)]
+    text = str(tc.shares(runs_of({"a": ["x", "y"]}, [100.0, 100.0], rows)))
+    assert "In some runs top-level sections overlap in time" in text
+    assert "together take 1.50 × as long as the run" in text
+
+
+def test_a_section_that_only_some_runs_have_says_its_share_there():
+    text = said_of([(0, "eval", 40.0, 2), (0, "train", 30.0, 2), (1, "train", 70.0, 2)])
+    assert "eval with 20.00 % (in 1 of 2 runs, 40.00 % of these)" in text
+    assert "train: 50.00 % of its runtime on average (50.00 % of all runtime together)." in text
+
+
+def said_of(rows):
+    """Return what is said of two runs of a hundred seconds."""
+    return str(tc.shares(runs_of({"a": ["x", "y"]}, [100.0, 100.0], rows)))
+
+
+def test_sections_whose_clock_did_not_wait_are_marked():
+    runs = runs_of({"a": ["x", "y"]}, [100.0, 100.0], [(0, "train", 30.0, 2), (1, "train", 70.0, 2)])
+    assert "did not wait" not in str(tc.shares(runs))
+    runs = runs_of({"a": ["x", "y"]}, [100.0, 100.0], [(0, "train", 30.0, 2), (1, "train", 70.0, 2)])
+    runs.sections["synchronised"] = [0.0, 1.0]
+    assert "In 1 run the clock did not wait for the device" in str(tc.shares(runs))
+    assert "time of train may count in the next section that waits" in str(tc.shares(runs))
 
 
 def test_runs_without_sections_say_so():

@@ -2,7 +2,9 @@
 
 A knob names the sections it governs. Turning a ``share`` knob saves at most those sections'
 time; turning a ``cadence`` knob, which makes something happen `kept` times instead of
-`count`, at most s * max(0, 1 - kept / count) of it, equal occurrences assumed. Knobs that
+`count`, at most s * max(0, 1 - kept / count) of it: occurrences are taken to be alike, but for a
+first one that takes longer where the records show that (`occurrences`): what it takes beyond a
+later one (warm-up, compilation) stays whatever the cadence is. Knobs that
 govern nested sections overlap, so their savings are never added: the joint bound is that of
 the union, taken run by run.
 
@@ -15,11 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from traincost.analysis.sections import mean_present, repeated_parts
+from traincost.analysis.occurrences import warm_up
+from traincost.analysis.sections import mean_present, overlap_around, repeated_parts, unsynchronised
 from traincost.errors import ParameterError
 
 HIGH_LEVERAGE = 0.10  # of runtime
 NOT_WORTH = 0.0005
+ALL = 1e-9  # a pooled bound this close to all of the runtime leaves no speed-up to speak of
 KINDS = ("cadence", "share")
 JOINT = "all knobs together"
 N_RESAMPLES = 2_000
@@ -28,7 +32,8 @@ MAX_DRAWN = 500_000  # values in memory at a time
 MAX_PROPOSED = 8
 _COLUMNS = (
     "knob", "change", "kind", "sections", "governed_share", "bound", "low", "high", "level_low",
-    "level_high", "pooled_bound", "saved_s", "speed_up", "n_known", "n_runs", "tier",
+    "level_high", "pooled_bound", "saved_s", "speed_up", "n_known", "n_runs", "tier", "n_present",
+    "bound_present", "first_share", "overlap", "n_unsynchronised",
 )  # fmt: skip
 # What trains the model is the work itself, not a setting to turn.
 _TRAINING = re.compile(r"train|fit\b|forward|backward|optimi|step|loss\.backward", re.IGNORECASE)
@@ -133,8 +138,14 @@ def bounds(t, knobs=None, cadence_section=None, codes=None):
         all figures are of the runs whose counts allow a bound:
         ``bound`` (mean share of runtime saved), ``low``, ``high`` (resampling range: 2.5 and
         97.5 % quantiles over resampled runs), ``level_low``, ``level_high``;
-        ``pooled_bound``, ``saved_s``, ``speed_up`` = 1 / (1 - pooled bound);
-        ``n_known`` (runs whose counts allow a bound), ``n_runs``; ``tier``; ``proposed``.
+        ``pooled_bound``, ``saved_s``, ``speed_up`` = 1 / (1 - pooled bound), NaN where that is all
+        of the runtime;
+        ``n_known`` (runs whose counts allow a bound), ``n_runs``; ``tier``; ``proposed``;
+        ``n_present`` (of the known runs, those that have one of the sections), ``bound_present``
+        (the bound, mean over these); ``first_share`` (mean share of runtime that first occurrences
+        take beyond later ones, which no cadence saves; 0 where nothing shows that they do);
+        ``overlap`` (`sections.overlap_around`, the largest of its sections); ``n_unsynchronised``
+        (runs in which the clock of one of them did not wait for the device).
         The bound is NaN where no section matches, or no run's count is known.
     """
     knobs = propose(t) if knobs is None else knobs_of(knobs)
@@ -145,9 +156,13 @@ def bounds(t, knobs=None, cadence_section=None, codes=None):
         )
     matched = {knob.name: _matched(knob, t.paths) for knob in knobs}
     rows, union, unknown = [], np.zeros_like(t.whole), np.zeros(t.whole.shape, dtype=bool)
+    warm = warm_up(t) if any(knob.kind == "cadence" for knob in knobs) else np.zeros_like(t.whole)
     for knob in knobs:
-        fractions = _fractions(knob, matched[knob.name], t, cadence_section)
-        rows.append(_row(knob, matched[knob.name], fractions, t, codes))
+        fractions = _fractions(knob, matched[knob.name], t, cadence_section, warm)
+        alike = (
+            _fractions(knob, matched[knob.name], t, cadence_section, 0 * warm) if warm.any() else fractions
+        )
+        rows.append(_row(knob, matched[knob.name], fractions, t, codes, alike))
         np.fmax(union, fractions, out=union)
         unknown |= np.isnan(fractions)
     table = pd.DataFrame(rows, columns=_COLUMNS).sort_values(
@@ -157,20 +172,22 @@ def bounds(t, knobs=None, cadence_section=None, codes=None):
         # Where one knob's effect is unknown, so is the union's, unless another saves the whole section.
         union[unknown & ~(union >= 1)] = np.nan
         anywhere = np.any(list(matched.values()), axis=0)
-        row = _row(Knob(JOINT, (), "joint"), anywhere, union, t, codes)
+        row = _row(Knob(JOINT, (), "joint"), anywhere, union, t, codes, union)
         table = pd.concat([table, pd.DataFrame([row], columns=_COLUMNS)], ignore_index=True)
     return table.assign(proposed=any(knob.proposed for knob in knobs))
 
 
-def _row(knob, matched, fractions, t, codes):
+def _row(knob, matched, fractions, t, codes, alike):
     known, saved_s = _saved(fractions, t)
     has = (t.whole[:, matched] > 0).any(axis=1)
     if not known.all() and not (known & has).any():
         known[:] = False  # it is known only of runs without the section, which save nothing
     known &= matched.any()
     share = saved_s / t.runtime_s
-    bound = low = high = level_low = level_high = pooled = total_s = np.nan
+    bound = low = high = level_low = level_high = pooled = total_s = present = first = np.nan
     if known.any():
+        present = share[known & has].mean() if (known & has).any() else np.nan
+        first = (_saved(alike, t)[1] / t.runtime_s)[known].mean() - share[known].mean()
         bound, total_s = share[known].mean(), saved_s[known].sum()
         pooled = total_s / t.runtime_s[known].sum()
         low, high = _resampling_range(share, known)
@@ -189,10 +206,15 @@ def _row(knob, matched, fractions, t, codes):
         level_high,
         pooled,
         total_s,
-        np.inf if pooled >= 1 else 1 / (1 - pooled),
+        np.nan if pooled >= 1 - ALL else 1 / (1 - pooled),
         int(known.sum()),
         len(share),
         tier(bound),
+        int((known & has).sum()),
+        present,
+        first,
+        max((x for i in np.flatnonzero(matched) if (x := overlap_around(t, i)) == x), default=np.nan),
+        int(unsynchronised(t)[:, matched].any(axis=1).sum()),
     )
 
 
@@ -220,9 +242,10 @@ def _matched(knob, paths):
     return np.array([any(p.fullmatch(path) for p in patterns) for path in paths], dtype=bool)
 
 
-def _fractions(knob, matched, t, cadence_section):
+def _fractions(knob, matched, t, cadence_section, warm):
     """Return the part of each section's time that the knob saves, (runs, sections).
 
+    `warm` is the part of it that the first occurrence takes beyond a later one.
     NaN where a cadence knob governs a section whose count is not known.
     """
     present = matched[None, :] & (t.whole > 0)
@@ -231,7 +254,24 @@ def _fractions(knob, matched, t, cadence_section):
     counts = t.counts
     if cadence_section is not None:
         counts = np.tile(t.counts[:, [t.paths.index(cadence_section)]], len(t.paths))
-    return np.where(present, np.maximum(0.0, 1.0 - knob.kept / counts), 0.0)
+    left_out = np.maximum(0.0, 1.0 - knob.kept / counts)
+    return np.where(present, left_out * (1.0 - warm) + max(0.0, 1.0 - knob.kept) * warm, 0.0)
+
+
+def checked_sections(knobs, t):
+    """Return the sections of each cadence knob whose occurrences the bound takes to be alike, by name.
+
+    The outermost of those that it governs, as far as they occur more than once in some run.
+    """
+    checked = {}
+    for knob in (knob for knob in knobs if knob.kind == "cadence"):
+        matched = _matched(knob, t.paths)
+        checked[knob.name] = [
+            path
+            for i, path in enumerate(t.paths)
+            if matched[i] and not (t.parent[i] >= 0 and matched[t.parent[i]]) and (t.counts[:, i] > 1).any()
+        ]
+    return checked
 
 
 def _saved(fractions, t):

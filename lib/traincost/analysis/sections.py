@@ -43,6 +43,11 @@ class Timing:
     whole : ndarray, (runs, sections)
         `seconds`, where a missing parent is the sum of its children, and 0 for the rest.
     runtime_s : ndarray, (runs,)
+    extents : ndarray, (3, runs, sections), or None
+        Seconds of the first, shortest and longest occurrence; NaN where a run does not tell, None
+        where none does.
+    synchronised : ndarray, (runs, sections), or None
+        Whether the clock waited for the device (1 or 0); likewise.
     """
 
     paths: list
@@ -52,6 +57,8 @@ class Timing:
     counts: np.ndarray
     whole: np.ndarray
     runtime_s: np.ndarray
+    extents: np.ndarray | None = None
+    synchronised: np.ndarray | None = None
 
     @property
     def roots(self):
@@ -71,7 +78,8 @@ def timing(collection):
     """Arrange a collection's sections as `Timing`.
 
     ``collection.sections`` has the columns ``run`` (row number in ``runs``), ``section``,
-    ``seconds`` and ``count``; ``collection.runs`` has ``runtime_s``.
+    ``seconds`` and ``count``, and may have ``first_s``, ``min_s``, ``max_s`` and ``synchronised``;
+    ``collection.runs`` has ``runtime_s``.
     """
     runtime_s = collection.runs["runtime_s"].to_numpy(dtype=float)
     frame = collection.sections
@@ -82,16 +90,36 @@ def timing(collection):
     place[order] = np.arange(len(paths))
     paths = [paths[i] for i in order]
     at = (frame["run"].to_numpy(), place[codes])
-    seconds = np.full((len(runtime_s), len(paths)), np.nan)
-    counts = seconds.copy()
-    seconds[at] = frame["seconds"]
-    counts[at] = frame["count"]
+
+    def arranged(*names):
+        arrays = np.full((len(names), len(runtime_s), len(paths)), np.nan)
+        for array, name in zip(arrays, names, strict=True):
+            array[at] = frame[name]
+        return arrays
+
+    def arranged_if_told(*names):
+        return (
+            arranged(*names) if all(name in frame and frame[name].notna().any() for name in names) else None
+        )
+
+    seconds, counts = arranged("seconds", "count")
+    synchronised = arranged_if_told("synchronised")
     parent = _parents(paths)
     children = [[] for _ in paths]
     for i, above in enumerate(parent):
         if above >= 0:
             children[above].append(i)
-    return Timing(paths, parent, children, seconds, counts, _filled(seconds, children), runtime_s)
+    return Timing(
+        paths,
+        parent,
+        children,
+        seconds,
+        counts,
+        _filled(seconds, children),
+        runtime_s,
+        arranged_if_told("first_s", "min_s", "max_s"),
+        None if synchronised is None else synchronised[0],
+    )
 
 
 def _parents(paths):
@@ -127,14 +155,20 @@ def shares(t):
         ``section``; ``parent`` (nearest recorded ancestor, or empty); ``disjoint`` (has none,
         so it may be summed with the other disjoint rows); ``share``, ``pooled_share``;
         ``share_low``, ``share_high`` (smallest and largest run); ``n_runs``, ``n_present``;
+        ``share_present`` (mean over the runs that have it);
         ``seconds`` (total over runs); ``count`` (mean over runs that have it);
         ``per_occurrence_s`` (mean over those runs of seconds / count);
         ``untimed_share`` (mean share of a parent that its children leave);
-        ``overlapping`` (its children, or it and its siblings, exceed what encloses them).
+        ``overlapping`` (its children exceed it in some run; of the rest: the disjoint sections exceed
+        the runtime), ``overlap`` (their seconds over those of what encloses them, mean over the runs
+        in which they exceed it; NaN where they do not); ``n_unsynchronised`` (runs whose clock did not
+        wait for the device).
     """
     seconds = np.column_stack([t.whole, t.unattributed()])
     share = seconds / t.runtime_s[:, None]
     n_present = [*(~np.isnan(t.seconds)).sum(axis=0), len(t.runtime_s)]
+    present = np.where(np.column_stack([t.whole > 0, np.ones(len(t.runtime_s), bool)]), share, np.nan)
+    overlap = [*_of_parents(t, _overlap, np.nan), _overlap(t.unattributed(), t.runtime_s)]
     table = pd.DataFrame(
         {
             "section": [*t.paths, UNATTRIBUTED],
@@ -150,7 +184,10 @@ def shares(t):
             "count": [*mean_present(t.counts), np.nan],
             "per_occurrence_s": [*mean_present(t.seconds / t.counts), np.nan],
             "untimed_share": [*_of_parents(t, lambda rest, _: (rest / t.runtime_s).mean(), np.nan), np.nan],
-            "overlapping": [*_of_parents(t, _exceeds, False), _exceeds(t.unattributed(), t.runtime_s)],
+            "overlapping": np.isfinite(overlap),
+            "share_present": mean_present(present),
+            "overlap": overlap,
+            "n_unsynchronised": [*unsynchronised(t).sum(axis=0), 0],
         }
     )
     order = np.argsort(-table["share"].to_numpy()[:-1], kind="stable")
@@ -164,9 +201,29 @@ def _of_parents(t, function, otherwise):
     ]
 
 
-def _exceeds(rest, whole):
-    """Say whether the parts of a whole exceed it in some run (threads), by more than rounding."""
-    return bool((rest < -TOLERANCE * whole).any())
+def _overlap(rest, whole):
+    """Return the parts of a whole over it, mean over the runs in which they exceed it (threads)."""
+    exceeded = rest < -TOLERANCE * whole  # by more than rounding
+    return float((1 - rest[exceeded] / whole[exceeded]).mean()) if exceeded.any() else np.nan
+
+
+def overlap_around(t, i):
+    """Return by how much section `i` and those beside it, or beside one around it, exceed what encloses them.
+
+    Their seconds over those of what encloses them, the largest along the way up; NaN where none does.
+    """
+    found = [_overlap(t.unattributed(), t.runtime_s)]
+    while t.parent[i] >= 0:
+        i = t.parent[i]
+        found.append(_overlap(t.rest(i), t.whole[:, i]))
+    return max((value for value in found if value == value), default=np.nan)
+
+
+def unsynchronised(t):
+    """Say in which runs the clock of each section did not wait for the device, (runs, sections)."""
+    if t.synchronised is None:
+        return np.zeros(t.whole.shape, dtype=bool)
+    return t.synchronised == 0
 
 
 def mean_present(values):

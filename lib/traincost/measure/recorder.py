@@ -11,6 +11,7 @@ import functools
 import json
 import math
 import os
+import sys
 import threading
 import time
 import warnings
@@ -41,7 +42,9 @@ class Recorder:
         kept and added to. Without it a completed record is refused, and an unfinished one is
         started over.
     synchronize : callable, optional
-        Called before each clock reading, for example ``torch.cuda.synchronize``.
+        Called before each clock reading, for example ``torch.cuda.synchronize``. Without it, where
+        torch works on a device, the record says that sections were not ``synchronised``: what was
+        launched in one may be waited for in another.
     meter : traincost.measure.meter.Meter, optional
         Started and stopped with the run; its columns join ``cost``. Set ``run.model`` to the
         scored model to have its parameters counted. A resumed run adds to the runtime that its
@@ -89,13 +92,14 @@ class Recorder:
         self.model = None
         self.meter = meter
         self._clock = _synchronized_clock(synchronize)
+        self._synchronizes = synchronize is not None
         self._write_every_s = float(write_every_s)
         self._status = "running"
         self._error = None
         self._started_at = None
         self._started = None
         self._runtime_s = None
-        self._earlier_s = 0.0
+        self._earlier_s, self._legs = 0.0, 1
         self._earlier_sections, self._earlier_cost = {}, {}
         self._roots = []
         self._local = threading.local()
@@ -119,13 +123,14 @@ class Recorder:
         self.run_id = earlier.get("run_id", self.run_id)
         self._started_at = earlier.get("started_at")
         self._earlier_s = float(earlier.get("runtime_s") or 0.0)
+        legs = earlier.get("legs")
+        self._legs = 1 + (legs if isinstance(legs, int) and legs > 0 else 1)
         for name in ("cost", "scores", "compute"):
             getattr(self, name).update(earlier.get(name) or {})
         self._earlier_cost = dict(self.cost)
         for path, entry in (earlier.get("sections") or {}).items():
             if isinstance(entry, dict) and isinstance(entry.get("seconds"), int | float):
-                kept = {"seconds": float(entry["seconds"]), "count": int(entry.get("count") or 0)}
-                self._earlier_sections[path] = kept
+                self._earlier_sections[path] = _Total.of_record(entry)
 
     # -- the run ---------------------------------------------------------------------------
 
@@ -215,13 +220,16 @@ class Recorder:
         """
         iterator = iter(iterable)
         while True:
-            with self.section(name) as section:
+            section = self.section(name)
+            before = section.extent
+            with section:
                 try:
                     item = next(iterator)
                 except StopIteration:
                     section.count -= 1
-                    return
+                    break
             yield item
+        section.extent = before
 
     def add(self, name, seconds, count=1):
         """Add time that was measured elsewhere, as in another process, to section `name`.
@@ -247,6 +255,10 @@ class Recorder:
         if isinstance(section, _Deferred):
             section.refuse()
         section.seconds += seconds
+        if count == 1:
+            section.occurred(time.perf_counter(), seconds)  # the first added counts as the first
+        elif count > 1:
+            section.extent = UNKNOWN  # of several at once, none is known
         section.count += count
 
     def _new_thread(self):
@@ -265,9 +277,14 @@ class Recorder:
         if self._runtime_s is not None:
             now = self._started + self._runtime_s
         runtime_s = now - self._started if self._runtime_s is None else self._runtime_s
-        sections = {path: dict(entry) for path, entry in self._earlier_sections.items()}
+        totals = {}
         for root in list(self._roots):
-            root.collect("", now, sections)
+            root.collect("", now, totals)
+        synchronised = self._synchronised()
+        sections = {
+            path: _joined(self._earlier_sections.get(path), totals.get(path)).entry(synchronised)
+            for path in {**self._earlier_sections, **totals}
+        }
         record = {
             "format": FORMAT,
             "run_id": self.run_id,
@@ -279,11 +296,19 @@ class Recorder:
             "cost": _plain(dict(self.cost), null_non_finite=True),
             "scores": _plain(dict(self.scores), null_non_finite=True),
         }
+        if self._legs > 1:
+            record["legs"] = self._legs
         if self.compute:
             record["compute"] = _plain(self.compute, null_non_finite=True)
         if self._error:
             record["error"] = self._error
         return record
+
+    def _synchronised(self):
+        """Say whether clocks waited for the device; None where there is nothing to wait for."""
+        if self._synchronizes:
+            return True
+        return False if _is_device_at_work() else None
 
     def _write(self):
         temporary = self.directory / f".{RECORD_NAME}.{self._pid}.tmp"
@@ -323,6 +348,66 @@ _RESUMED = {
 }
 
 
+# The extent of a section's occurrences: when the first began, its seconds, and the fewest and the
+# most seconds of any. One tuple, so that the thread which writes never sees half of it.
+NONE_YET, UNKNOWN = None, ()
+
+
+def _widened(extent, began, seconds):
+    if extent is UNKNOWN:
+        return UNKNOWN
+    if extent is NONE_YET:
+        return (began, seconds, seconds, seconds)
+    earliest, first, least, most = extent
+    if began < earliest:
+        earliest, first = began, seconds
+    return (earliest, first, min(least, seconds), max(most, seconds))
+
+
+class _Total:
+    """Seconds, count and extent of a section over the threads that it was met in."""
+
+    __slots__ = ("count", "extent", "seconds")
+
+    def __init__(self, seconds=0.0, count=0, extent=NONE_YET):
+        self.seconds, self.count, self.extent = seconds, count, extent
+
+    @classmethod
+    def of_record(cls, entry):
+        """Return what an earlier record has of a section; its first occurrence comes before all others."""
+        seconds, count = float(entry["seconds"]), int(entry.get("count") or 0)
+        spread = [entry.get(name) for name in ("first_s", "min_s", "max_s")]
+        if all(isinstance(value, int | float) for value in spread):
+            return cls(seconds, count, (-math.inf, *map(float, spread)))
+        return cls(seconds, count, (-math.inf, *[seconds] * 3) if count == 1 else UNKNOWN)
+
+    def add(self, seconds, count, extent):
+        """Add what another thread, or a later leg, measured."""
+        self.seconds += seconds
+        self.count += count
+        if extent is UNKNOWN or self.extent is UNKNOWN:
+            self.extent = UNKNOWN
+        elif extent is not NONE_YET:
+            began, first, least, most = extent
+            self.extent = _widened(_widened(_widened(self.extent, began, first), began, least), began, most)
+
+    def entry(self, synchronised):
+        """Return the section as the record has it; of a single occurrence, the seconds say all."""
+        entry = {"seconds": self.seconds, "count": self.count}
+        if self.extent and self.count > 1:
+            entry |= zip(("first_s", "min_s", "max_s"), self.extent[1:], strict=True)
+        return entry if synchronised is None else entry | {"synchronised": synchronised}
+
+
+def _joined(earlier, now):
+    if earlier is None:
+        return now
+    total = _Total(earlier.seconds, earlier.count, earlier.extent)
+    if now is not None:
+        total.add(now.seconds, now.count, now.extent)
+    return total
+
+
 class _Thread:
     """The section that a thread is in."""
 
@@ -339,6 +424,7 @@ class _Section:
         "children",
         "clock",
         "count",
+        "extent",
         "name",
         "parent",
         "recorder",
@@ -352,6 +438,7 @@ class _Section:
         self.clock = recorder._clock
         self.children = {}
         self.seconds, self.count, self.started = 0.0, 0, None
+        self.extent = NONE_YET
 
     def child(self, name):
         child = self.children[name] = _Section(self.recorder, self.thread, name, self)
@@ -381,8 +468,17 @@ class _Section:
                 self.thread.node = self.parent
             else:
                 self._left_out_of_order()
-        self.seconds += now - started
+        seconds = now - started
+        self.seconds += seconds
+        self.occurred(started, seconds)
         self.count += 1
+
+    def occurred(self, began, seconds):
+        """Note how long one occurrence took."""
+        extent = self.extent
+        # Nearly all lie within: they are told here, without a call.
+        if not extent or not extent[2] <= seconds <= extent[3]:
+            self.extent = _widened(extent, began, seconds)
 
     def _left_out_of_order(self):
         """Return to the parent if this section is still open above, and warn."""
@@ -400,16 +496,14 @@ class _Section:
     def __call__(self, function):
         return _timed(self.recorder, self.name, function)
 
-    def collect(self, prefix, now, sections):
-        """Add this subtree to `sections`; a path met in several threads is summed."""
+    def collect(self, prefix, now, totals):
+        """Add this subtree to `totals`; a path met in several threads is summed."""
         for name, child in list(self.children.items()):
             path = prefix + name
             seconds, count = child.so_far(now)
             if count:
-                entry = sections.setdefault(path, {"seconds": 0.0, "count": 0})
-                entry["seconds"] += seconds
-                entry["count"] += count
-            child.collect(path + "/", now, sections)
+                totals.setdefault(path, _Total()).add(seconds, count, child.extent)
+            child.collect(path + "/", now, totals)
 
     def so_far(self, now):
         """Return seconds and count, an occurrence that is still open included."""
@@ -475,6 +569,17 @@ def _synchronized_clock(synchronize):
         return time.perf_counter()
 
     return clock
+
+
+def _is_device_at_work():
+    """Say whether torch, where it is loaded, has a device whose work the clock does not wait for."""
+    torch = sys.modules.get("torch")
+    try:
+        if any(getattr(torch, name).is_initialized() for name in ("cuda", "xpu") if hasattr(torch, name)):
+            return True
+        return torch.backends.mps.is_available() and torch.mps.current_allocated_memory() > 0
+    except (AttributeError, RuntimeError):  # torch is not loaded, half loaded, or of another version
+        return False
 
 
 def _existing_record(path):

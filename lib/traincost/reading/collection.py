@@ -26,7 +26,7 @@ from traincost.reading.formats.paths import PathPattern
 from traincost.reading.formats.statuses import UNREADABLE
 from traincost.reading.listing import POINTER, Listing, is_url, listed, readers
 from traincost.reading.redaction import Numbering, Redactor, Rule, numbered
-from traincost.reading.tables import EXACT, coded, printable
+from traincost.reading.tables import EXACT, EXTENT, coded, printable
 
 NULL = str(None)  # how `formats.run.flat` writes a JSON null
 # Neither a leading zero nor a hundred digits: those are names, not quantities.
@@ -49,7 +49,9 @@ class Collection:
         ``cost_*``, ``score.<name>``; NaN where a run lacks the value.
     sections : DataFrame
         A row per run and section: ``run`` (row number in `runs`), ``section``, ``seconds``,
-        ``count`` (NaN where not known).
+        ``count``, then ``first_s``, ``min_s``, ``max_s`` (seconds of the first, shortest and longest
+        occurrence) and ``synchronised`` (1 where the clock waited for the device, 0 where it did
+        not); NaN where not known.
     excluded : DataFrame
         Every other run: the same identity columns, ``reason``, and ``config.*``.
     notes : DataFrame
@@ -373,14 +375,9 @@ def _whole(numbers):
 
 
 def _sections_frame(runs):
-    rows, names, seconds, counts = tables.entries(runs["sections"])
-    columns = {
-        "run": rows,
-        "section": _texts(names),
-        "seconds": seconds.to_numpy(),
-        "count": counts.to_numpy(),
-    }
-    return pd.DataFrame(columns, copy=False)
+    rows, names, *values = tables.entries(runs["sections"])
+    numbers = zip(("seconds", "count", *EXTENT), (value.to_numpy() for value in values), strict=True)
+    return pd.DataFrame({"run": rows, "section": _texts(names), **dict(numbers)}, copy=False)
 
 
 def _excluded_frame(runs, listing):

@@ -81,7 +81,7 @@ class Redactor:
             for name in _OTHER_TEXTS:
                 setattr(run, name, self.text(getattr(run, name)))
         run.cost, run.scores = self._renamed(run.cost), self._renamed(run.scores)
-        run.sections = self._renamed(run.sections)
+        run.sections, run.extents = self._renamed(run.sections), self._renamed(run.extents)
         if run.notes:
             run.notes = list(map(self.text, run.notes))
         if run.fingerprint:

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from traincost.reading.formats.statuses import UNREADABLE
 
 TEXTS = ("run_id", "status", "started_at", "task", "report", "process", "reason")
+EXTENT = ("first_s", "min_s", "max_s", "synchronised")  # of a section's occurrences
 ALONE = "="  # begins a content that tells a copy whatever its settings
 EXACT = 2**53  # above it, not every integer is a float
 
@@ -39,7 +40,7 @@ RUNS = pa.schema(
         ("config", _entries(value=pa.string())),
         ("cost", _entries(value=pa.float64())),
         ("scores", _entries(value=pa.float64())),
-        ("sections", _entries(seconds=pa.float64(), count=pa.float64())),
+        ("sections", _entries(**dict.fromkeys(("seconds", "count", *EXTENT), pa.float64()))),
     ]
 )
 
@@ -98,7 +99,7 @@ def _table(runs, places):
         settings([run.config for run in runs]),
         _numbers([run.cost for run in runs]),
         _numbers([run.scores for run in runs]),
-        _timed([{} if run.reason else run.sections for run in runs]),
+        _timed(runs),
     ]
     return pa.table(columns, schema=RUNS)
 
@@ -134,14 +135,29 @@ def _numbers(mappings):
     return _lists(mappings, [np.array(_values(mappings), dtype=float)], "cost")
 
 
-def _timed(mappings):
-    """Return sections as a column; a count that is None becomes NaN."""
+def _timed(runs):
+    """Return the sections of usable runs as a column; what is None becomes NaN."""
+    mappings = [{} if run.reason else run.sections for run in runs]
     timed = _values(mappings)
     try:
         both = np.fromiter(chain.from_iterable(timed), float, 2 * len(timed)).reshape(-1, 2)
     except TypeError:
         both = np.array(timed, dtype=float).reshape(-1, 2)
-    return _lists(mappings, [both[:, 0].copy(), both[:, 1].copy()], "sections")
+    extents = _extents(runs, mappings, len(timed))
+    return _lists(mappings, [column.copy() for column in (*both.T, *extents)], "sections")
+
+
+def _extents(runs, mappings, n):
+    """Return the columns of `EXTENT`; most tools tell nothing of it."""
+    found = np.full((len(EXTENT), n), np.nan)
+    end = 0
+    for run, sections in zip(runs, mappings, strict=True):
+        start, end = end, end + len(sections)
+        if run.extents and sections:
+            unknown = (None,) * len(EXTENT)
+            own = [run.extents.get(path, unknown) for path in sections]
+            found[:, start:end] = np.array(own, dtype=float).T
+    return found
 
 
 def _values(mappings):

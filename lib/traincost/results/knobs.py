@@ -2,17 +2,18 @@
 
 import numpy as np
 
-from traincost.analysis import comparison, pairs, savings
+from traincost.analysis import comparison, fields, occurrences, pairs, savings
+from traincost.analysis import knobs as analysis
 from traincost.analysis.knobs import HIGH_LEVERAGE, JOINT, NOT_WORTH
 from traincost.analysis.verdicts import TOO_FEW
-from traincost.columns import count, decimals_within, percent
+from traincost.columns import count, decimals_within, percent, probability
 from traincost.results.comparison import change_in_words
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, label_rows, percent_axis
-from traincost.results.numbers import key, number_of, plural, share, share_within
+from traincost.results.numbers import N_NAMED, key, names, number_of, plural, share, share_within
 from traincost.results.prose import Name, Number, join, say
 from traincost.results.result import Items, Result
 from traincost.results.svg import INK, MUTED, REST, SERIES
-from traincost.results.tables import Heading, Origin, Table, times
+from traincost.results.tables import Heading, Origin, Table, times, two
 
 TIER_NOTE = f"high from {percent(HIGH_LEVERAGE, 0)}, not worth touching below {percent(NOT_WORTH)}"
 OVERLAP = 1e-6  # relative: bounds that add up to more than their union overlap
@@ -36,7 +37,8 @@ def knobs(runs, reruns=None, baseline=None, *, name=""):
     -------
     Result
         ``frame`` has a row per knob, the largest bound first, the joint bound last, as
-        `analysis.knobs.bounds` returns it; the table ``turned`` has what was measured.
+        `analysis.knobs.bounds` returns it; the table ``alike`` says whether the occurrences that a
+        cadence changes are alike (`analysis.occurrences.alike`), ``turned`` what was measured.
 
     Raises
     ------
@@ -44,20 +46,31 @@ def knobs(runs, reruns=None, baseline=None, *, name=""):
         A rerun names no known knob, or shares no configuration with the baseline.
     """
     bounds, unit = runs.bounds, runs.unit
+    checked, alike = _checked(runs)
     measured, drift = _measure(runs, reruns or {}, baseline)
     return Result.showing(
         "knobs",
         bounds,
-        Items(tuple(_said(bounds, unit)), ordered=True),
-        _joint_bound(bounds) + _what_a_bound_is(bounds, len(measured)),
+        Items(tuple(_said(bounds, unit, checked, alike)), ordered=True),
+        _joint_bound(bounds) + _what_a_bound_is(bounds, len(measured)) + _assumed(alike),
         Figure.of("knobs", bounds[bounds["bound"].notna()], draw_bounds, _caption),
         _table(bounds, unit),
+        _alike_table(alike, len(runs.frame)),
         Items(tuple(_turned(measured, drift))),
         Figure.of("turned", measured, draw_turned, _caption_turned),
         _turned_table(measured),
         prefix=name,
         of=runs.label,
     )
+
+
+def _checked(runs):
+    """Return the sections that each cadence knob makes rarer, and whether their occurrences are alike."""
+    t = runs.timing
+    checked = analysis.checked_sections(analysis.propose(t) if runs.knobs is None else runs.knobs, t)
+    codes = [field.codes for field in fields.factors(runs.described)]
+    sections = dict.fromkeys(path for paths in checked.values() for path in paths)
+    return checked, occurrences.alike(t, sections, fields.combined(codes, len(runs.frame)))
 
 
 def _measure(runs, reruns, baseline):
@@ -73,12 +86,16 @@ def _measure(runs, reruns, baseline):
     return measured, comparison.overall_change(runs.collection, baseline.collection, paired)
 
 
-def _said(bounds, unit):
+def _said(bounds, unit, checked, alike):
     """The knobs in order, as list items."""
     knobs = bounds[bounds["kind"] != "joint"]
     if not len(knobs):
         return [say("No section points to a setting that could be changed to save time.")]
-    return [_knob(row, unit) for row in knobs.itertuples()]
+    found = {row.section: row for row in alike.itertuples()}
+    return [
+        join([_knob(row, unit), *_limits(row, [found[path] for path in checked.get(row.knob, ())])])
+        for row in knobs.itertuples()
+    ]
 
 
 def _knob(row, unit):
@@ -103,18 +120,142 @@ def _knob(row, unit):
             what,
             say(
                 "{tier}. {known}It governs {governed} of the runtime and saves at most {bound} of a run on "
-                "average; over {which} runs together {t} ({pooled}), a speed-up of up to {speed}.",
+                "average; over {which} runs together {t} ({pooled}){speed}.",
                 tier=row.tier,
                 known=known if partly else "",
-                which="these" if partly else "all",
+                which="these" if partly else "all completed",
                 governed=share_within(key(*base, "governed_share"), row.governed_share, *within),
                 bound=share_within(key(*base, "bound"), row.bound, *within),
                 t=_saved(key(*base, "saved_s"), row, unit),
                 pooled=share_within(key(*base, "pooled_bound"), row.pooled_bound, *within),
-                speed=_speed_up(key(*base, "speed_up"), row),
+                speed=say(", a speed-up of up to {x}", x=_speed_up(key(*base, "speed_up"), row))
+                if row.speed_up == row.speed_up
+                else ", all of the runtime",
             ),
         ],
         "",
+    )
+
+
+def _limits(row, alike):
+    """What keeps a saving below its bound, in sentences."""
+    if not row.n_known:
+        return []
+    said = [_of_some(row)] if 0 < row.n_present < row.n_known else []
+    said += [sentence for each in alike for sentence in _of_occurrences(row, each)]
+    if row.overlap == row.overlap:
+        said.append(
+            say(
+                "It overlaps in time with other sections (threads, or double timing): together they take {x} "
+                "as long as what encloses them, so what it saves may be hidden behind them.",
+                x=Number(key("knobs", row.knob, "overlap"), row.overlap, times(row.overlap)),
+            )
+        )
+    if row.n_unsynchronised:
+        said.append(
+            say(
+                "In {n} {runs} the clock did not wait for the device: time that counts here may be of a "
+                "section before, and time of its own may count in the next that waits.",
+                n=number_of(key("knobs", row.knob, "n_unsynchronised"), row.n_unsynchronised),
+                runs=plural(row.n_unsynchronised, "run"),
+            )
+        )
+    return said
+
+
+def _of_some(row):
+    return say(
+        "It is in {n} of {of} runs, of which it saves at most {x} on average.",
+        n=number_of(key("knobs", row.knob, "n_present"), row.n_present),
+        of=number_of(key("knobs", row.knob, "n_known"), row.n_known),
+        x=share(key("knobs", row.knob, "bound_present"), row.bound_present),
+    )
+
+
+def _of_occurrences(row, alike):
+    """How the occurrences of one section of a cadence knob differ, where they do."""
+    base = ("alike", alike.section)
+    if alike.finding == occurrences.LONGER:
+        kept = say(
+            "what that is more, {x} of the runtime on average, stays and is not in the bound",
+            x=share(key("knobs", row.knob, "first_share"), row.first_share),
+        )
+        return [_first(alike, "longest", kept if row.first_share > 0 else "a cadence cannot save that")]
+    if alike.finding == occurrences.SHORTER:
+        return [
+            _first(alike, "shortest", "occurrences grow over a run, and late ones save more than early ones")
+        ]
+    if alike.finding in (occurrences.GROWING, occurrences.FALLING):
+        more = alike.finding == occurrences.GROWING
+        value, low, high = (
+            Number(key(*base, name), float(getattr(alike, name)), percent(abs(getattr(alike, name)), 0))
+            for name in ("growth", "growth_low", "growth_high")
+        )
+        return [
+            say(
+                "In {n} runs of configurations with different counts, one occurrence of {s} takes {x} {more} "
+                "({low} to {high}) where there are twice as many: {so}.",
+                n=number_of(key(*base, "n_compared"), alike.n_compared),
+                s=Name(alike.section),
+                x=value,
+                more="longer" if more else "less",
+                low=low if more else high,
+                high=high if more else low,
+                so="late ones save more than early ones"
+                if more
+                else "the first may hold a warm-up that a cadence cannot save",
+            )
+        ]
+    return []
+
+
+def _first(alike, which, so):
+    base = ("alike", alike.section)
+    return say(
+        "The first occurrence of {s} is the {which} in {n} of {of} runs, {x} as long as a later one: {so}.",
+        s=Name(alike.section),
+        which=which,
+        n=number_of(key(*base, f"n_{which}"), getattr(alike, f"n_{which}")),
+        of=number_of(key(*base, "n_recorded"), alike.n_recorded),
+        x=Number(key(*base, "first_ratio"), alike.first_ratio, times(alike.first_ratio)),
+        so=so,
+    )
+
+
+def _assumed(alike):
+    """That occurrences are taken to be alike, and whether anything tells."""
+    unknown = alike.loc[alike["finding"] == occurrences.UNKNOWN, "section"]
+    if not len(unknown):
+        return []
+    return [
+        say(
+            "The bounds of a cadence take occurrences to be alike; of {s} the records do not tell.",
+            s=[*names(unknown.head(N_NAMED)), *(["others"] if len(unknown) > N_NAMED else [])],
+        )
+    ]
+
+
+def _alike_table(alike, n_runs):
+    """What `occurrences.alike` returns, where anything tells."""
+    return Table(
+        "alike",
+        say("Whether the occurrences of a section are alike, as the bound of a cadence assumes."),
+        (
+            Heading("section", "section"),
+            Heading("finding", "occurrences"),
+            Heading("n_recorded", "runs", count, "whose records have the first of several occurrences"),
+            Heading("n_longest", "first longest", count),
+            Heading(
+                "p_longest", "p", probability, "binomial: the first of n is longest with probability 1/n"
+            ),
+            Heading("n_shortest", "first shortest", count),
+            Heading("p_shortest", "p", probability),
+            Heading("first_ratio", "first to later", two),
+            Heading("n_compared", "runs compared", count, "of configurations whose counts differ"),
+            Heading("growth", "with twice as many", percent, "change of the seconds of one occurrence"),
+        ),
+        alike[alike["finding"] != occurrences.UNKNOWN],
+        n_runs,
     )
 
 

@@ -8,11 +8,21 @@ from traincost.analysis import sections
 from traincost.analysis.sections import OTHER, UNATTRIBUTED
 from traincost.columns import count, percent, significant
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, cut, label_rows
-from traincost.results.numbers import LARGE_REST, LEAST_SHARE, N_LISTED, N_NAMED, key, names, plural, share
+from traincost.results.numbers import (
+    LARGE_REST,
+    LEAST_SHARE,
+    N_LISTED,
+    N_NAMED,
+    key,
+    names,
+    number_of,
+    plural,
+    share,
+)
 from traincost.results.prose import Name, Number, join, say
 from traincost.results.result import Result
 from traincost.results.svg import INK, PAGE, REST, SERIES
-from traincost.results.tables import Heading, Table
+from traincost.results.tables import Heading, Table, times
 
 LABELLED = 0.05  # of a bar: what is wide enough for its number
 
@@ -53,13 +63,19 @@ def _where_time_goes(shares, composition):
     parts = _parts(shares, composition)
     top = parts.index[0]
     said = [_dominant(top, parts, shares)]
+    some = _in_some(shares)
     within = shares[(shares["parent"] == top) & (shares["share"] >= LEAST_SHARE)]
     if len(within):
         said.append(
             say(
                 "Within it, {children}.",
                 children=[
-                    say("{s} takes {x}", s=Name(r.section), x=_part_share(r.section, r.share))
+                    say(
+                        "{s} takes {x}{some}",
+                        s=Name(r.section),
+                        x=_part_share(r.section, r.share),
+                        some=some.get(r.section, ""),
+                    )
                     for r in within.head(N_NAMED).itertuples()
                 ],
             )
@@ -70,19 +86,57 @@ def _where_time_goes(shares, composition):
             say(
                 "Next {come} {others}.",
                 come=plural(len(others), "comes", "come"),
-                others=[say("{s} with {x}", s=Name(n), x=_part_share(n, x)) for n, x in others.items()],
+                others=[
+                    say("{s} with {x}{some}", s=Name(n), x=_part_share(n, x), some=some.get(n, ""))
+                    for n, x in others.items()
+                ],
             )
         )
-    said.append(_rest(rest))
-    if shares["overlapping"].any():
+    said += [_rest(rest), *_overlapping_runs(rest)]
+    inside = shares.iloc[:-1][shares["overlapping"].iloc[:-1]]
+    if len(inside):
         said.append(
             say(
-                "Sections that overlap in time (threads, or double timing): {s}. Their shares may add up "
-                "to more than the whole.",
-                s=names(shares.loc[shares["overlapping"], "section"].head(N_LISTED)),
+                "Sections that overlap in time (threads, or double timing) are inside {s}.",
+                s=[_overlapping(row) for row in inside.head(N_LISTED).itertuples()],
             )
         )
-    return said
+    return said + _unsynchronised(shares)
+
+
+def _in_some(shares):
+    """Name of each section that only some runs have to a remark on these."""
+    rows = shares[(shares["n_present"] > 0) & (shares["n_present"] < shares["n_runs"])]
+    return {
+        row.section: say(
+            " (in {n} of {of} runs, {x} of these)",
+            n=number_of(key("sections", row.section, "n_present"), row.n_present),
+            of=number_of("sections.n_runs", row.n_runs),
+            x=_share(key("sections", row.section, "share_present"), row.share_present),
+        )
+        for row in rows.itertuples()
+    }
+
+
+def _overlapping(row):
+    x = Number(key("sections", row.section, "overlap"), row.overlap, times(row.overlap))
+    return say("{s} ({x} as long together)", s=Name(row.section), x=x)
+
+
+def _unsynchronised(shares):
+    """Sections whose clock did not wait for the device."""
+    rows = shares[shares["n_unsynchronised"] > 0]
+    if not len(rows):
+        return []
+    return [
+        say(
+            "In {n} {runs} the clock did not wait for the device, which works on after a section has ended: "
+            "time of {s} may count in the next section that waits.",
+            n=number_of("sections.n_unsynchronised", rows["n_unsynchronised"].max()),
+            runs=plural(rows["n_unsynchronised"].max(), "run"),
+            s=[*names(rows["section"].head(N_NAMED)), *(["others"] if len(rows) > N_NAMED else [])],
+        )
+    ]
 
 
 def _parts(shares, composition):
@@ -96,17 +150,32 @@ def _parts(shares, composition):
 
 
 def _part_share(part, value):
-    return share(key("sections", part, "share"), value)
+    return _share(key("sections", part, "share"), value)
+
+
+def _share(name, value):
+    return Number(name, float(value), times_of_runtime(value))
+
+
+def times_of_runtime(value):
+    """Return a share as it is printed: one above the whole, of several threads, as a multiple."""
+    if value < -sections.TOLERANCE:  # what sections that overlap leave untimed
+        return "none"
+    return percent(value) if value <= 1 + sections.TOLERANCE else f"{times(value)} the runtime"
 
 
 def _dominant(top, parts, shares):
     pooled = shares.set_index("section")["pooled_share"].get(top)
+    value = parts.iloc[0]
     lead = say(
-        "The largest part of a run{timed} is {s}: {x} of its runtime on average{pooled}",
-        timed=" that any section timed" if parts.iloc[0] < shares["share"].iloc[-1] else "",
+        "The largest part of a run{timed} is {s}: {takes} on average{pooled}",
+        timed=" that any section timed" if value < shares["share"].iloc[-1] else "",
         s=Name(top),
-        x=_part_share(top, parts.iloc[0]),
-        pooled=say(" ({p} of all runtime together)", p=share(key("sections", top, "pooled_share"), pooled))
+        takes=say(
+            "{x} of its runtime" if value <= 1 + sections.TOLERANCE else "it takes {x}",
+            x=_part_share(top, value),
+        ),
+        pooled=join([_pooled(top, pooled), *filter(None, [_in_some(shares).get(top)])], "")
         if pooled is not None
         else "",
     )
@@ -114,29 +183,48 @@ def _dominant(top, parts, shares):
     return join([lead, say("; more than that is unattributed." if larger else ".")], "")
 
 
+def _pooled(top, pooled):
+    return say(" ({p} of all runtime together)", p=_share(key("sections", top, "pooled_share"), pooled))
+
+
 def _rest(rest):
-    if rest["share"] < 0:
+    if rest["share"] < -sections.TOLERANCE:
         return say(
-            "The disjoint sections add up to more than the runtime, by {x} of it.",
+            "Top-level sections overlap in time (threads, or double timing): together they take {x} longer "
+            "than the runs, so that their shares add up to more than the whole.",
             x=share("unattributed.excess", -rest["share"]),
         )
     return say(
         "{x} of the runtime is unattributed: no section timed it{tail}.",
-        x=share("unattributed.share", rest["share"]),
+        x=share("unattributed.share", max(0.0, rest["share"])),
         tail=", so nothing here can explain it" if rest["share"] > LARGE_REST else "",
     )
+
+
+def _overlapping_runs(rest):
+    """That top-level sections exceed some runs, where they do not exceed the runs on average."""
+    if not rest["overlapping"] or rest["share"] < -sections.TOLERANCE:
+        return []
+    return [
+        say(
+            "In some runs top-level sections overlap in time (threads, or double timing) and together take "
+            "{x} as long as the run.",
+            x=Number("unattributed.overlap", rest["overlap"], times(rest["overlap"])),
+        )
+    ]
 
 
 def _caption(composition):
     """The largest part of the whole, and its range over levels."""
     parts = composition.drop(columns=["n_runs"])
     whole = parts.iloc[-1].drop(UNATTRIBUTED).drop(OTHER, errors="ignore")
-    rest = share("unattributed.share", parts.iloc[-1][UNATTRIBUTED])
+    rest = _share("unattributed.share", parts.iloc[-1][UNATTRIBUTED])
     if not len(whole):
         return say("All of the runtime is unattributed: {rest}.", rest=rest)
     largest = whole.idxmax()
     lead = say(
-        "Disjoint parts of the runtime: {s} takes {x}, and {rest} is unattributed.",
+        "Disjoint parts of the runtime{overlap}: {s} takes {x}, and {rest} is unattributed.",
+        overlap=", which overlap in time" if rest.value < -sections.TOLERANCE else "",
         s=Name(largest),
         x=_part_share(largest, whole.max()),
         rest=rest,
@@ -211,8 +299,9 @@ def _table(frame):
         ),
         (
             Heading("section", "section"),
-            Heading("share", "mean share", percent, "each run counts once; absent counts as zero"),
-            Heading("pooled_share", "pooled share", percent, "all seconds over all runtime"),
+            Heading("share", "mean share", times_of_runtime, "each run counts once; absent counts as zero"),
+            Heading("share_present", "where present", times_of_runtime, "mean over the runs that have it"),
+            Heading("pooled_share", "pooled share", times_of_runtime, "all seconds over all runtime"),
             Heading("per_occurrence_s", "one occurrence", _seconds, "seconds / count, mean over runs"),
             Heading("count", "times a run", count),
             Heading("untimed_share", "untimed inside", percent, "mean share that its children leave"),

@@ -186,18 +186,20 @@ def _add_times(run, train_s, history, results):
         run.reason = _resumed(history, results, train_s, evaluated_s)
         run.status = UNFINISHED if run.reason else COMPLETED
     if not run.reason and inside + after + later:
-        run.sections = _sections(train_s - evaluated_s, inside + after + later)
+        timed = _timed(train_s - evaluated_s, inside + after + later)
+        run.sections = {name: (sum(seconds), len(seconds)) for name, seconds in timed.items()}
+        run.extents = {name: (s[0], min(s), max(s), None) for name, s in timed.items() if len(s) > 1}
 
 
-def _sections(alone_s, passes):
-    sections = {TRAIN: (max(0.0, alone_s), 1)}
+def _timed(alone_s, passes):
+    """Return the seconds of each occurrence of a section, in order."""
+    timed = {TRAIN: [max(0.0, alone_s)]}
     for prefix, seconds, _ in passes:
         name = one_level(prefix)
-        if name not in sections and len(sections) >= MAX_SECTIONS:
+        if name not in timed and len(timed) >= MAX_SECTIONS:
             name = "(other passes)"
-        total, count = sections.get(name, (0.0, 0))
-        sections[name] = (total + seconds, count + 1)
-    return sections
+        timed.setdefault(name, []).append(seconds)
+    return timed
 
 
 def _passes(entries):

@@ -180,6 +180,9 @@ def _run(run_id, mine, traces, notes):
     run.cost = _capacity(facts)
     for trace in workers[slowest]:
         _add(run.sections, sections(trace, notes))
+    if facts.get("device"):
+        # Annotations are timed on the host, which does not wait for what they launch on the device.
+        run.extents = dict.fromkeys(run.sections, (None, None, None, False))
     run.notes = [*dict.fromkeys([*_scope(workers, facts), *notes, *_losses(traces.values())])]
     broken = [trace.cut_short for trace in traces.values() if trace.cut_short]
     if broken:

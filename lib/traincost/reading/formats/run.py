@@ -42,6 +42,10 @@ class Run:
         Flat: dotted path to number or text (`flat`).
     sections : dict
         Section path to (seconds, count); the count is None where it is not known.
+    extents : dict
+        Section path to (first_s, min_s, max_s, synchronised), where the tool tells: seconds of the
+        first occurrence, of the shortest and of the longest, each None where not known, and whether
+        the clock waited for the device.
     cost, scores : dict
         Column name to finite number.
     compute : dict
@@ -70,6 +74,7 @@ class Run:
     runtime_s: float | None = None
     config: dict = field(default_factory=dict)
     sections: dict = field(default_factory=dict)
+    extents: dict = field(default_factory=dict)
     cost: dict = field(default_factory=dict)
     scores: dict = field(default_factory=dict)
     compute: dict = field(default_factory=dict)

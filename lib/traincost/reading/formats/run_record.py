@@ -13,6 +13,7 @@ from traincost.reading.formats.statuses import COMPLETED, STATUSES, UNREADABLE
 NAME = "traincost"
 TITLE = "run records (run.json)"
 MAX_SECTIONS = 5_000  # of one run
+ROUNDING = 1e-6  # relative
 EXACT = 2**53  # above it, not every integer is a float
 _REQUIRED = ("format", "run_id", "config", "runtime_s")
 NAMES = re.compile(re.escape(RECORD_NAME))
@@ -60,7 +61,11 @@ def _run(run_id, record):
         if run.status == "running":
             reason += ": at work still, or killed"
     run.reason = reason
+    legs = record.get("legs")
+    if isinstance(legs, int) and 1 < legs < EXACT:
+        run.notes.append(f"was resumed: its runtime is the sum of {legs} legs")
     run.sections = _sections(record.get("sections"), run.notes)
+    run.extents = _extents(record.get("sections"), run.sections)
     run.cost = numbers(_prefixed(record.get("cost")), "cost", run.notes)
     run.scores = numbers(record.get("scores"), "score", run.notes)
     run.compute = record["compute"] if isinstance(record.get("compute"), dict) else {}
@@ -104,6 +109,31 @@ def _sections(sections, notes):
         else:
             notes.append(f"section {shortened(path, 80)!r} has no usable name or seconds: left out")
     return usable
+
+
+def _extents(entries, sections):
+    """Return what is told of the occurrences of `sections`, of those of which anything is."""
+    found = {}
+    for path, (seconds, count) in sections.items():
+        entry = entries[path]
+        if len(entry) > 2:
+            extent = _extent(entry, seconds, count)
+            if any(value is not None for value in extent):
+                found[path] = extent
+    return found
+
+
+def _extent(entry, seconds, count):
+    """Return first, shortest and longest where they agree with the total, and if the clock waited."""
+    waited = entry.get("synchronised")
+    waited = waited if isinstance(waited, bool) else None
+    first, least, most = (entry.get(name) for name in ("first_s", "min_s", "max_s"))
+    if not all(map(_is_time, (first, least, most))) or not least <= first <= most:
+        return (None, None, None, waited)
+    # The wait that finds the end of a loader has seconds, and is no occurrence.
+    if count is None or most > seconds * (1 + ROUNDING) or least * count > seconds * (1 + ROUNDING):
+        return (None, None, None, waited)
+    return (float(first), float(least), float(most), waited)
 
 
 def _has_empty_part(path):

@@ -1,0 +1,302 @@
+"""What threatens the reading of effects: when runs ran, how they ended, and which are missing."""
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from traincost.analysis import fields
+from traincost.analysis import threats as analysis
+from traincost.columns import PREFIX, count, percent, probability, significant
+from traincost.results.numbers import (
+    N_LISTED,
+    N_NAMED,
+    eta,
+    first_names,
+    key,
+    names,
+    number_of,
+    plural,
+    share,
+)
+from traincost.results.prose import Name, Number, join, say
+from traincost.results.result import Result
+from traincost.results.tables import Heading, Table
+
+MAX_HELD = 200  # levels of a setting that is held
+_HOST = re.compile(r"(host|host_?name|node|node_?name|machine)", re.IGNORECASE)
+_COLUMNS = ("threat", "setting", "level", "n_runs", "n_of", "value", "p")
+
+
+def threats(runs, response="runtime_s", *, name=""):
+    """Say what threatens the reading of what a response depends on, where anything does.
+
+    Parameters
+    ----------
+    runs : Runs
+    response : str
+        What effects are asked about; what is said of overlap in time is of runtime alone.
+    name : str
+        Stands before the keys of its numbers on a page.
+
+    Returns
+    -------
+    Result
+        ``frame`` has a row per finding: ``threat``, ``setting``, ``level``, ``n_runs`` of ``n_of`` runs,
+        ``value`` (see the table), ``p``. It says nothing where nothing was found.
+    """
+    started_s = analysis.starts_s(runs.frame)
+    tried = analysis.attempts(runs.frame, runs.excluded)
+    failed = tried["failed"].to_numpy(dtype=bool)
+    # A field may vary among those that did not complete alone.
+    described = fields.describe(tried, runs.replicates) if failed.any() else runs.described
+    found = [
+        *_order(runs, started_s),
+        *_random(tried, described),
+        *_cap(runs, tried, described),
+        *_failed(failed, described),
+        *_missing(failed, described),
+        *_pruned(runs),
+        *_resumed(runs),
+        *(_overlap(runs, tried, described) if response == "runtime_s" else ()),
+    ]
+    frame = pd.DataFrame([row for _, rows in found for row in rows], columns=_COLUMNS)
+    return Result.showing(
+        "threats",
+        frame,
+        [sentence for sentence, _ in found],
+        _table(frame, len(runs.frame)),
+        prefix=name or ("" if response == "runtime_s" else response),
+        of=runs.label,
+    )
+
+
+def _order(runs, started_s):
+    rows = analysis.order(started_s, runs.runtime_s.to_numpy(dtype=float), runs.described)
+    if not len(rows):
+        return
+    said = [
+        say(
+            "{f} explains {x}",
+            f=Name(row.factor),
+            x=share(key("threats", "order", row.factor), row.explained),
+        )
+        for row in rows.head(N_NAMED).itertuples()
+    ]
+    sentence = say(
+        "The order of the runs goes with a setting: {said} of the variance of when they started{more}. A "
+        "machine that changed meanwhile would look like an effect of it.",
+        said=said,
+        more=say(", and {n} more", n=number_of("threats.order.n_more", len(rows) - N_NAMED))
+        if len(rows) > N_NAMED
+        else "",
+    )
+    yield (
+        sentence,
+        [("start order", r.factor, "", r.n_runs, r.n_runs, r.explained, r.p) for r in rows.itertuples()],
+    )
+
+
+def _random(tried, described):
+    started_s, runtime_s = analysis.starts_s(tried), tried["runtime_s"].to_numpy(dtype=float)
+    ranks = analysis.start_ranks(started_s, runtime_s[np.isfinite(runtime_s)])
+    rows = analysis.drawn_at_random(described, ranks)
+    if not len(rows):
+        return
+    sentence = say(
+        "Settings look drawn at random ({said} in {n} configurations): they go neither with each other nor "
+        "with another setting{order}, so runs with different values of them can be compared.",
+        said=[
+            say(
+                "{f}: {n} values",
+                f=Name(row.factor),
+                n=number_of(key("threats", "random", row.factor), row.n_values),
+            )
+            for row in rows.head(N_NAMED).itertuples()
+        ]
+        + (["others"] if len(rows) > N_NAMED else []),
+        n=number_of("threats.random.n_configurations", rows["n_configurations"].iloc[0]),
+        order=" nor with the order of the runs" if ranks is not None else "",
+    )
+    yield (
+        sentence,
+        [
+            ("drawn at random", r.factor, "", r.n_configurations, len(tried), r.n_values, np.nan)
+            for r in rows.itertuples()
+        ],
+    )
+
+
+def _codes(described, n):
+    return fields.combined([field.codes for field in fields.factors(described)], n)
+
+
+def _cap(runs, tried, described):
+    failed = tried["failed"].to_numpy(dtype=bool)
+    runtime_s = tried["runtime_s"].to_numpy(dtype=float)
+    found = analysis.cap(runtime_s, failed, _codes(described, len(tried)))
+    if not len(found):
+        return
+    row = found.iloc[0]
+    levels = analysis.by_level(found.attrs["at_cap"], described)
+    sentence = say(
+        "{n} of {of} runs end within {w} of the longest time, {t}{failed}, as at a time limit: what they "
+        "would have taken is not known, and effects are of what was cut off there{levels}.",
+        n=number_of("threats.cap.n", row["n_runs"]),
+        of=number_of("threats.cap.n_of", row["n_of"]),
+        w=Number("threats.cap.width", analysis.CAP_WIDTH, percent(analysis.CAP_WIDTH, 1)),
+        t=Number("threats.cap.runtime_s", float(row["runtime_s"]), runs.unit.text(row["runtime_s"])),
+        failed=say(" ({n} did not complete)", n=number_of("threats.cap.n_failed", row["n_failed"]))
+        if row["n_failed"]
+        else "",
+        levels=say("; {most}", most=_uneven("cap", levels.iloc[0])) if len(levels) else "",
+    )
+    first = ("time limit", "", "", int(row["n_runs"]), int(row["n_of"]), float(row["runtime_s"]), np.nan)
+    yield sentence, [first, *_level_rows("time limit", levels)]
+
+
+def _uneven(threat, row):
+    base = ("threats", threat, row["factor"])
+    return say(
+        "of {f} = {level} it is {n} of {of} runs, of the others {m} of {others}",
+        f=Name(row["factor"]),
+        level=Name(row["level"]),
+        n=number_of(key(*base, "n"), row["n_happened"]),
+        of=number_of(key(*base, "n_level"), row["n_level"]),
+        m=number_of(key(*base, "n_others_happened"), row["n_others_happened"]),
+        others=number_of(key(*base, "n_others"), row["n_others"]),
+    )
+
+
+def _level_rows(threat, levels):
+    return [
+        (threat, r.factor, r.level, r.n_happened, r.n_level, r.n_happened / r.n_level, r.p)
+        for r in levels.itertuples()
+    ]
+
+
+def _failed(failed, described):
+    levels = analysis.by_level(failed, described)
+    if not len(levels):
+        return
+    sentence = say(
+        "Runs that did not complete are not spread evenly: {said}. Effects are of those that completed.",
+        said=[_uneven("failed", row) for _, row in levels.head(N_NAMED).iterrows()],
+    )
+    yield sentence, _level_rows("not completed", levels)
+
+
+def _missing(failed, described):
+    cells = analysis.missing(failed, described)
+    if not len(cells):
+        return
+    factors, n_cells = cells.attrs["factors"], cells.attrs["n_cells"]
+    n_failed = int((cells["n_failed"] > 0).sum())
+    shown = [_cell(factors, levels) for levels in cells["levels"].head(N_LISTED)]
+    sentence = say(
+        "Of the {of} combinations of {f}, {n} {have} no completed run{tried}: {cells}.",
+        of=number_of("threats.missing.n_cells", n_cells),
+        f=names(factors),
+        n=number_of("threats.missing.n", len(cells)),
+        have=plural(len(cells), "has", "have"),
+        tried=say(" ({n} tried)", n=number_of("threats.missing.n_failed", n_failed)) if n_failed else "",
+        cells=shown + (["others"] if len(cells) > N_LISTED else []),
+    )
+    rows = [
+        ("missing", ", ".join(factors), ", ".join(r.levels), 0, r.n_failed, np.nan, np.nan)
+        for r in cells.itertuples()
+    ]
+    yield sentence, rows
+
+
+def _cell(factors, levels):
+    parts = [say("{f} = {x}", f=Name(f), x=Name(x)) for f, x in zip(factors, levels, strict=True)]
+    return join(parts, " with ")
+
+
+def _pruned(runs):
+    found = analysis.pruned(runs.excluded)
+    if not len(found):
+        return
+    n_of = len(runs.frame) + len(runs.excluded)
+    sentence = say(
+        "{n} {runs} pruned, on what a score was so far: the completed runs were chosen by it, and effects "
+        "are of those.",
+        n=number_of("threats.pruned.n", len(found)),
+        runs=plural(len(found), "run was", "runs were"),
+    )
+    yield sentence, [("pruned", "", "", len(found), n_of, len(found) / n_of, np.nan)]
+
+
+def _resumed(runs):
+    found = analysis.resumed(runs.notes, runs.excluded)
+    if not len(found):
+        return
+    n_of = len(runs.frame) + len(runs.excluded)
+    sentence = say(
+        "{n} {runs} resumed ({ids}): the time of such a run may be that of one leg, or hold what each leg "
+        "does anew.",
+        n=number_of("threats.resumed.n", len(found)),
+        runs=plural(len(found), "run was", "runs were"),
+        ids=first_names(found["run_id"]),
+    )
+    yield sentence, [("resumed", "", "", len(found), n_of, len(found) / n_of, np.nan)]
+
+
+def _overlap(runs, tried, described):
+    failed = tried["failed"].to_numpy(dtype=bool)
+    held = [fields.bins(field)[0] for field in fields.factors(described) if field.n_levels <= MAX_HELD]
+    hosts = _hosts(tried)
+    runtime_s = tried["runtime_s"].to_numpy(dtype=float)
+    found = analysis.overlap(analysis.starts_s(tried), runtime_s, ~failed, held, hosts)
+    if not len(found):
+        return
+    row = found.iloc[0]
+    # In very many runs, what rounding and the ends of a queue do would be significant too.
+    goes = row["p"] <= analysis.ALPHA and row["rho"] >= analysis.MIN_RHO
+    sentence = say(
+        "Runs overlapped in time{host}: in {x} of their time another was at work, up to {most} at "
+        "once{goes}.",
+        host=" on one machine" if hosts is not None else "; on which machines is not recorded",
+        x=share("threats.overlap.share", row["share"]),
+        most=number_of("threats.overlap.most", row["most"]),
+        goes=say(
+            ", and runs took longer where more were at work (rank correlation {rho}{held}, p {p})",
+            held=" with the settings held" if row["held"] else "",
+            rho=eta("threats.overlap.rho", row["rho"]),
+            p=Number("threats.overlap.p", float(row["p"]), probability(row["p"])),
+        )
+        if goes
+        else "; runtime does not go with how many were at work, as far as these runs tell"
+        if row["p"] == row["p"]
+        else "",
+    )
+    n = int(row["n_runs"])
+    yield sentence, [("overlap", "", "", n, len(tried), float(row["share"]), float(row["p"]))]
+
+
+def _hosts(tried):
+    """Return the machine of each run, or None where it is not recorded of all."""
+    named = [name for name in tried if name.startswith(PREFIX) and _HOST.fullmatch(name.rpartition(".")[2])]
+    complete = [name for name in named if tried[name].notna().all()]
+    return pd.factorize(tried[complete[0]])[0] if complete else None
+
+
+def _table(frame, n_runs):
+    return Table(
+        "threats",
+        say("What threatens the reading of effects."),
+        (
+            Heading("threat", "what"),
+            Heading("setting", "setting"),
+            Heading("level", "level"),
+            Heading("n_runs", "runs", count),
+            Heading("n_of", "of", count),
+            Heading(
+                "value", "value", significant, "share explained, of runs or of run time; time limit in s"
+            ),
+            Heading("p", "p", probability, "over the settings together (Holm)"),
+        ),
+        frame,
+        n_runs,
+    )
