@@ -26,8 +26,8 @@ from traincost.analysis.designs import (
     stack,
 )
 from traincost.analysis.far import far_runs
-from traincost.analysis.order import starts_s
-from traincost.analysis.strata import structure
+from traincost.analysis.order import ranks_of
+from traincost.analysis.strata import RUN, structure
 from traincost.analysis.verdicts import CLEARING, N_PERMUTATIONS, family_wise
 
 REPLICATE = "replicate: shown, not tested"
@@ -88,7 +88,7 @@ def examine(runs, response, replicates=(), factors=(), log=True):
     Effects
     """
     y = _response(response, log)
-    start = _starts(runs, y)
+    start = ranks_of(runs)
     described = _fields.describe(runs, replicates, factors, start)
     scaled = np.log(y) if log else y
     far = far_runs(described, scaled) if log else np.zeros(len(y), dtype=bool)
@@ -97,7 +97,7 @@ def examine(runs, response, replicates=(), factors=(), log=True):
         whole = family_wise(_fields.tested(described), scaled, start).table
         kept = np.flatnonzero(~far)
         runs, y, scaled = runs.iloc[kept], y[kept], scaled[kept]
-        start = _starts(runs, y)
+        start = ranks_of(runs)
         described = _fields.describe(runs, replicates, factors, start)
     tested = _fields.tested(described)
     judged = family_wise(tested, scaled, start)
@@ -119,12 +119,6 @@ def examine(runs, response, replicates=(), factors=(), log=True):
         interactions=interactions(y, described, log),
         log=log,
     )
-
-
-def _starts(runs, y):
-    if "started_at" not in runs or "runtime_s" not in runs:
-        return None
-    return starts_s(list(runs["started_at"]), runs["runtime_s"].to_numpy(dtype=float))
 
 
 def main_effects(response, described, factors=None, n_permutations=N_PERMUTATIONS, start=None, log=True):
@@ -154,8 +148,8 @@ def main_effects(response, described, factors=None, n_permutations=N_PERMUTATION
         ``eta_squared`` = SS_factor / SS_total of the response over runs, SS_total the
         corrected total (a trend: of its cubic in rank); ``epsilon_squared`` and
         ``omega_squared``, the same corrected for bias; ``chance``, its level for an unrelated
-        factor: (k-1)/(N-1), and with replicates (k-1)/(C-1) times the share of variance
-        between the C configurations;
+        factor: (k-1)/(N-1), and where repeats are no evidence of their own (k-1)/(C-1) times the share
+        of variance between the C configurations;
         ``log_epsilon_squared``, ``low``, ``high``: max(epsilon squared, 0) of the tested response
         over configurations and the 95 % interval of the population value, from the noncentral
         F distribution (Steiger 2004, Psychol. Methods 9);
@@ -179,7 +173,8 @@ def main_effects(response, described, factors=None, n_permutations=N_PERMUTATION
 
 def _table(chosen, described, y, scaled, judged):
     units = Units.of(_fields.factors(described), y, scaled)
-    table = _sizes(chosen, y, units).merge(judged.table, on="factor", how="left")
+    by_run = judged.structure is not None and judged.structure.unit == RUN
+    table = _sizes(chosen, y, units, by_run).merge(judged.table, on="factor", how="left")
     table["verdict"] = table["verdict"].fillna(REPLICATE)
     for name in ("held", "entangled_with", "entangled_r_squared"):
         table[name] = [value if isinstance(value, tuple) else () for value in table[name]]
@@ -236,19 +231,19 @@ _SHOWN = (
 _ETA = _SHOWN.index("eta_squared")
 
 
-def _sizes(chosen, y, units):
-    """Describe each chosen factor's effect, the largest first."""
+def _sizes(chosen, y, units, by_run=False):
+    """Describe each chosen factor's effect, the largest first; with `by_run` each run is evidence of it."""
     held = _fields.held_fields([field for field in chosen if field.is_factor], len(y))
     spread, log_spread = Spread.of(y), Spread.of(units.mean_log)
     between = spread.between(units.of_run)
-    rows = [_shown(field, y, spread, between, log_spread, units) for field in chosen]
+    rows = [_shown(field, y, spread, between, log_spread, units, by_run) for field in chosen]
     rows.sort(key=lambda row: -row[_ETA] if row[_ETA] == row[_ETA] else np.inf)
     table = pd.DataFrame(rows, columns=_SHOWN)
     partial = additive_model(units.at(held), units.mean).set_index("factor").reindex(table["factor"])
     return table.assign(**{name: column.to_numpy() for name, column in partial.items()})
 
 
-def _shown(field, y, spread, between, log_spread, units):
+def _shown(field, y, spread, between, log_spread, units, by_run):
     """Describe one factor's effect."""
     df, eta = spread.explained(field)
     corrected = bias_corrected(eta, df, len(y))
@@ -267,7 +262,7 @@ def _shown(field, y, spread, between, log_spread, units):
         df,
         eta,
         *corrected,
-        chance_level(df, len(y), len(units.mean), between, field.kind == "replicate"),
+        _chance(field, df, y, units, between, by_run),
         log_epsilon,
         low,
         high,
@@ -275,6 +270,12 @@ def _shown(field, y, spread, between, log_spread, units):
         field.fixed_by,
         field.names,
     )
+
+
+def _chance(field, df, y, units, between, by_run):
+    replicate = field.kind == "replicate"
+    n_units = len(y) if by_run and not replicate else len(units.mean)
+    return chance_level(df, len(y), n_units, between, replicate)
 
 
 def _direction(values, y):

@@ -4,46 +4,49 @@ A machine that slows down or speeds up during a sweep changes the runs that are 
 not to change by more than a factor of two over a sweep, and where configurations are repeated, not by
 more than their repetitions say.
 
-Contract: arrays in, numbers out.
+Contract: frames and arrays in, arrays and numbers out.
 """
 
-from datetime import datetime
-
 import numpy as np
+import pandas as pd
 from scipy import stats
 
 from traincost.analysis.designs import means, within
 
 DRIFT = 2.0  # times: a machine is taken not to change by more over a sweep
-LEAST_DISTINCT = 0.8  # of the starts, to tell an order by
+DISTINCT = 0.8  # share of starts that differ, up to which they tell no order
 
 
-def starts_s(started_at, runtime_s):
-    """Return when each run was started, in seconds, or None where that tells no order.
+def starts_s(runs):
+    """Return the start of each run in seconds since 1970, NaN where it has none that can be read."""
+    if "started_at" not in runs or not len(runs):
+        return np.full(len(runs), np.nan)
+    texts = runs["started_at"].astype("str")
+    moments = pd.to_datetime(texts, errors="coerce", utc=True, format="ISO8601")
+    # In seconds, which hold the year 1 too.
+    seconds = (moments - pd.Timestamp(0, tz="UTC").as_unit("s")).dt.total_seconds()
+    return seconds.to_numpy(dtype=float, na_value=np.nan)
 
-    That is where a start is unknown, where at most four in five differ, or where all lie within one
+
+def start_ranks(started_s, runtime_s):
+    """Return the rank of each start, or None where starts tell no order.
+
+    They tell none where one is missing, at most `DISTINCT` of them differ, or all lie within one
     median runtime: runs that were launched together.
-
-    Parameters
-    ----------
-    started_at : sequence of str
-        Of each run in ISO 8601; empty where unknown.
-    runtime_s : array_like
     """
-    times = [_seconds(text) for text in started_at]
-    if not times or any(time is None for time in times):
+    n = len(started_s)
+    if n < 3 or not np.isfinite(started_s).all():
         return None
-    times = np.array(times)
-    if len(np.unique(times)) <= LEAST_DISTINCT * len(times):
+    if len(np.unique(started_s)) <= DISTINCT * n or np.ptp(started_s) <= np.median(runtime_s):
         return None
-    return None if np.ptp(times) <= np.median(runtime_s) else times
+    return stats.rankdata(started_s)
 
 
-def _seconds(text):
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except (TypeError, ValueError, OverflowError):
+def ranks_of(runs):
+    """Return the rank of start of each completed run, or None where starts tell no order."""
+    if "runtime_s" not in runs:
         return None
+    return start_ranks(starts_s(runs), runs["runtime_s"].to_numpy(dtype=float))
 
 
 def start_share(field, rank):

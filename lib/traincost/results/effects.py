@@ -22,6 +22,7 @@ from traincost.results.sizes import (
 )
 from traincost.results.svg import INK, SERIES
 from traincost.results.tables import Heading, Table, two
+from traincost.results.threats import threats
 
 P_NOTE = "{}, family-wise over all tests of all factors"
 CROWDED = 3  # runs far from all others that a sentence names
@@ -47,7 +48,8 @@ def effects(runs, response="runtime_s", *, of=1, name=""):
         ``frame`` has a row per setting that varies, as `analysis.effects.main_effects` returns it, and the
         size that stands beside its verdict: ``size`` with ``size_low`` and ``size_high``, ``size_kind``
         (ratio, doubling, or a difference), ``level`` and ``than`` where levels are compared. The tables
-        ``ratios``, ``doublings``, ``spread`` and ``together`` hold all sizes.
+        ``ratios``, ``doublings``, ``spread`` and ``together`` hold all sizes; of runtime, what
+        `threats` found follows the verdicts.
 
     Raises
     ------
@@ -68,6 +70,7 @@ def effects(runs, response="runtime_s", *, of=1, name=""):
         "effects",
         table,
         _dependence(what, table, found) + _predicted(predicted) + _many(what, of),
+        *(threats(runs).blocks if of_runtime else ()),
         Figure.of("effects", table, draw_effects, _caption, what),
         _table(table, what),
         ratios_table(found, what),

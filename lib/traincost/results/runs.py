@@ -198,8 +198,7 @@ class Runs:
     def described(self):
         """What each setting is: a list of `analysis.fields.Field`."""
         fields.check_named(self.frame, self.replicates, self.factors)
-        start = order.starts_s(list(self.frame["started_at"]), self.runtime_s)
-        return fields.describe(self.frame, self.replicates, self.factors, start)
+        return fields.describe(self.frame, self.replicates, self.factors, order.ranks_of(self.frame))
 
     @functools.cached_property
     def fields(self):

@@ -4,8 +4,9 @@ from traincost.analysis import verdicts
 from traincost.analysis.sections import OTHER, UNATTRIBUTED
 from traincost.results.knobs import saving
 from traincost.results.numbers import N_NAMED, key, names, number_of, plural, share, share_within
-from traincost.results.prose import Name, Number, say
+from traincost.results.prose import Name, Number, join, say
 from traincost.results.result import Headline, Result
+from traincost.results.threats import uneven_endings
 
 
 def summary(runs, knobs=None, *, name=""):
@@ -26,31 +27,40 @@ def summary(runs, knobs=None, *, name=""):
     """
     turned = knobs.tables.get("turned") if knobs is not None else None
     said = [
-        _cost(runs.runtime_s, runs.unit),
+        _cost(runs),
         _dependence(runs),
         _largest(runs.composition),
         _knob(runs.bounds, turned.frame if turned else None),
-        _left_out(runs.excluded),
+        _left_out(runs),
     ]
     found = tuple(sentence for sentence in said if sentence is not None)
     return Result.showing("summary", runs.frame, Headline(found), prefix=name, of=runs.label)
 
 
-def _left_out(excluded):
+def _left_out(runs):
+    excluded = runs.excluded
     if not len(excluded):
         return None
-    return say(
-        "{n} {runs} left out of every statistic.",
+    known = excluded["runtime_s"].dropna()
+    lost_s = float(known.sum())
+    hours = say(", {t} of run time", t=Number("excluded.runtime_s", lost_s, runs.unit.text(lost_s)))
+    counted = say(
+        "{n} {runs} left out of every statistic{hours}.",
         n=number_of("excluded.n", len(excluded)),
         runs=plural(len(excluded), "run is", "runs are"),
+        hours=hours if len(known) else "",
     )
+    uneven = uneven_endings(runs)
+    return counted if uneven is None else join([counted, uneven])
 
 
-def _cost(runtime_s, unit):
+def _cost(runs):
+    runtime_s, unit = runs.runtime_s, runs.unit
     n, total = len(runtime_s), float(runtime_s.sum())
     return say(
-        "{n} {runs} took {t} in all, {mean} each on average.",
+        "{n} {which}{runs} took {t} in all, {mean} each on average.",
         n=number_of("runtime.n", n),
+        which="completed " if len(runs.excluded) else "",
         runs=plural(n, "run"),
         t=Number("runtime.total_s", total, unit.text(total)),
         mean=Number("runtime.mean_s", float(runtime_s.mean()), unit.text(runtime_s.mean())),

@@ -46,10 +46,7 @@ def threats(runs, response="runtime_s", *, name=""):
         ``value`` (see the table), ``p``. It says nothing where nothing was found.
     """
     started_s = analysis.starts_s(runs.frame)
-    tried = analysis.attempts(runs.frame, runs.excluded)
-    failed = tried["failed"].to_numpy(dtype=bool)
-    # A field may vary among those that did not complete alone.
-    described = fields.describe(tried, runs.replicates) if failed.any() else runs.described
+    tried, failed, described = _tried(runs)
     found = [
         *_order(runs, started_s),
         *_random(tried, described),
@@ -69,6 +66,21 @@ def threats(runs, response="runtime_s", *, name=""):
         prefix=name or ("" if response == "runtime_s" else response),
         of=runs.label,
     )
+
+
+def _tried(runs):
+    """Return the runs that were tried, which of them did not complete, and their fields."""
+    tried = analysis.attempts(runs.frame, runs.excluded)
+    failed = tried["failed"].to_numpy(dtype=bool)
+    # A field may vary among those that did not complete alone.
+    described = fields.describe(tried, runs.replicates, runs.factors) if failed.any() else runs.described
+    return tried, failed, described
+
+
+def uneven_endings(runs):
+    """Return a sentence that runs which did not complete are not spread evenly, or None."""
+    _, failed, described = _tried(runs)
+    return next((sentence for sentence, _ in _failed(failed, described)), None)
 
 
 def _order(runs, started_s):
@@ -277,6 +289,8 @@ def _overlap(runs, tried, described):
 
 def _hosts(tried):
     """Return the machine of each run, or None where it is not recorded of all."""
+    if "host" in tried and tried["host"].notna().all() and tried["host"].ne("").all():
+        return pd.factorize(tried["host"])[0]
     named = [name for name in tried if name.startswith(PREFIX) and _HOST.fullmatch(name.rpartition(".")[2])]
     complete = [name for name in named if tried[name].notna().all()]
     return pd.factorize(tried[complete[0]])[0] if complete else None
