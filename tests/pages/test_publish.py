@@ -212,7 +212,7 @@ def test_nothing_beside_the_runs_or_in_the_users_profile_is_loaded(tmp_path, mon
         ),
         (
             [record(f"r{i}", config={"task": "ab"[i % 2], "lr": i}, runtime_s=9.5 + i % 3) for i in range(4)],
-            ["too few runs to tell"],
+            ["cannot be told from chance"],
         ),
         (
             [record("a"), record("b", config={"task": "u"}, status="failed", runtime_s=7200.0)],
@@ -220,7 +220,7 @@ def test_nothing_beside_the_runs_or_in_the_users_profile_is_loaded(tmp_path, mon
         ),
         (
             [record("a", sections={"x": {"seconds": 80, "count": 1}, "y": {"seconds": 70}})],
-            ["add up to more than the runtime"],
+            ["add up to more than the whole"],
         ),
         (
             [record("a", sections={"x": {"seconds": 80}})],
@@ -289,7 +289,7 @@ def test_a_failed_cell_writes_no_page_and_keeps_the_notebook(tmp_path, monkeypat
     [
         (["-p", "rowz", "task"], "'rowz' is not a parameter; did you mean 'rows'"),
         (["-p", "rows", "nope"], "`rows` must be a setting of the runs, got 'nope'"),
-        (["-p", "replicates", "[3]"], "`replicates` must be a list such as [seed], got [3]"),
+        (["-p", "replicates", "[3]"], "`replicates` must be a list such as [a], got [3]"),
         (["-p", "knobs", "[{name: k, sections: [a], kind: x}]"], "`kind` must be one of"),
         (["-p", "knobs", "[{"], "`knobs` must be a list such as [{…}], as YAML, got '[{'"),
         (["-f", "missing.yaml"], "the parameter file missing.yaml cannot be read"),

@@ -30,13 +30,13 @@ def test_a_summary_is_at_most_five_true_sentences():
     answer = tc.summary(runs)
     assert len(answer.sentences) == 5
     text = str(answer)
-    assert text.startswith(f"12 runs took {HOURS.text(runs.runtime_s.sum())} in all")
+    assert text.startswith(f"12 completed runs took {HOURS.text(runs.runtime_s.sum())} in all")
     assert "Runtime depends on task." in text
     part = "The largest timed part of a run is eval, with 40.00 % of its runtime; 60.00 % was not timed"
     assert part in text
     possible = "The largest possible saving is that of eval (run it once): at most 36.00 % of a run"
     assert f"{possible}, if nothing else changes." in text
-    assert text.endswith("1 run is left out of every statistic.")
+    assert text.endswith("1 run is left out of every statistic, 0.02 h of run time.")
 
 
 def test_a_summary_says_what_a_turned_knob_saved():

@@ -388,7 +388,7 @@ def _units(what, table, found):
     return [
         say(
             "{n} configurations are repeated{over}; {how}.",
-            n=number_of("effects.n_configurations", structure.n_configurations),
+            n=number_of("effects.n_repeated", structure.n_configurations),
             over=over,
             how=_UNITS[structure.unit],
         )
