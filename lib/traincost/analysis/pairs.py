@@ -3,9 +3,10 @@
 A configuration here is a setting of all *common factors*: fields that both collections have and
 that vary within at least one of them. A field that each side has with one level is a shared
 setting; where the two levels differ it may be the cause of a change (`sessions`), and is no factor.
-A setting that names the machine is no factor, either. Within a configuration, runs with the same replicate level (seed) on both sides are paired; where no such
-level is on both sides, all runs of the configuration are, as one pair. A level that was renamed
-is never guessed: it is paired if the caller says what it became.
+A setting that names the machine is no factor, either. Within a configuration, runs with the same
+replicate level (seed) on both sides are paired; where no such level is on both sides, all runs of
+the configuration are, as one pair. A level that was renamed is never guessed: it is paired if the
+caller says what it became.
 
 Contract: two collections' ``runs`` frames in, a `Pairing` out.
 """
