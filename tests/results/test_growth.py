@@ -56,7 +56,7 @@ def test_four_systems_are_too_few():
     assert "doubles" not in text
     row = next(iter(found.tables["trends"].printed()))
     assert row[5:8] == ["–", "–", "–"]
-    figure, legend = draw_trends(
+    _, legend = draw_trends(
         found.frame, four.rename(columns={"value_flop": "flop"}).assign(low_outlier=False, large_scale=False)
     )
     assert not [text for _, text in legend if "trend" in text]

@@ -84,8 +84,9 @@ def _growth(fitted, what, n_draws, unfitted):
         *_outliers(fitted["descriptive"].any()),
         *_unfitted(unfitted),
         say(
-            "An interval is the wider, at either end, of Student's t and of {n} seeded draws of systems, each "
-            "drawn estimate off by a log-uniform factor of up to {noise}; a month is a twelfth of a mean year.",
+            "An interval is the wider, at either end, of Student's t and of {n} seeded draws of systems, "
+            "each drawn estimate off by a log-uniform factor of up to {noise}; a month is a twelfth of a "
+            "mean year.",
             n=number_of("trends.n_draws", n_draws),
             noise=Number("trends.noise", estimation.NOISE, f"{estimation.NOISE:g}"),
         ),
