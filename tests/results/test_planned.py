@@ -58,9 +58,10 @@ def test_a_plan_of_unknown_levels_is_refused(demo):
         plan(demo, {"task_name": ["nonesuch"]})
 
 
-def interacting(tmp_path, lacking=()):
+def interacting(tmp_path, lacking=(), tasks="abc", losses="xy"):
     rng = np.random.default_rng(3)
-    for i, (task, loss, seed) in enumerate(grid(task=list("abc"), loss=list("xy"), seed=[0, 1]).to_numpy()):
+    settings = grid(task=list(tasks), loss=list(losses), seed=[0, 1])
+    for i, (task, loss, seed) in enumerate(settings.to_numpy()):
         if (task, loss) == lacking:
             continue
         seconds = 60 * (4 if task == "a" and loss == "x" else 1) * float(np.exp(rng.normal(0, 0.05)))
@@ -85,10 +86,10 @@ def test_the_command_prints_hours_and_writes_json(tmp_path, capsys):
 
 
 def test_every_combination_never_run_is_warned_of(tmp_path):
-    runs = interacting(tmp_path, lacking=("c", "y"))
+    runs = interacting(tmp_path, ("c", "y"), "abcd", "xyz")
     found = plan(read(runs))
     text = str(found)
-    assert "never run so far, and predicted from what each setting does by itself: 1 of 6" in text
+    assert "never run so far, and predicted from what each setting does by itself: 1 of 12" in text
     assert "(task=c, loss=y)" in text
     assert "the factors interact in these runs: a combination never run may be off by more" in text
     assert text.count(", never run") == 1
