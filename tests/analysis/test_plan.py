@@ -222,3 +222,16 @@ def test_cells_are_predicted_within_their_interval():
     assert 0.87 <= np.mean(held) <= 0.93
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(0.08, abs=0.01)
     assert np.sqrt(np.mean(np.square(additive))) > 0.2
+
+
+def test_one_setting_with_seeds_is_predicted_from_its_repetitions():
+    rng, config = np.random.default_rng(8), grid(task=list("abcd"), seed=range(5))
+    log_s = 3 + config["task"].map(ord).to_numpy() % 4 + rng.normal(0, 0.2, 20)
+    made = runs_of(config, np.exp(log_s))
+    model = plan.fit(made.frame, made.described)
+    assert model.is_saturated
+    within = log_s - np.repeat(log_s.reshape(4, 5).mean(axis=1), 5)
+    assert model.repeat_variance == pytest.approx((within**2).sum() / 16)
+    table = planned(made).iloc[:-1]
+    half = stats.t.ppf(0.95, 16) * np.sqrt(model.repeat_variance * (1 + 1 / 5))
+    assert np.log(table["high"] / table["low"]).to_numpy() == pytest.approx(2 * half, rel=0.05)

@@ -75,6 +75,9 @@ class Model:
         Runs in a configuration (harmonic mean).
     n_runs : ndarray
         Runs of each configuration.
+    is_saturated : bool
+        Whether the model fits every configuration, so that `variance` and `df` are of repetitions alone,
+        and the runs cannot tell whether settings act together.
     """
 
     factors: list
@@ -88,6 +91,7 @@ class Model:
     repeat_df: int
     repeats: float
     n_runs: np.ndarray
+    is_saturated: bool = False
 
     @property
     def missed_variance(self):
@@ -125,7 +129,7 @@ def fit(runs, described):
     Raises
     ------
     NothingToReport
-        There is no residual degree of freedom to predict with.
+        Neither the model nor repetitions leave a degree of freedom to predict with.
     """
     runtime_s = runs["runtime_s"].to_numpy(dtype=float)
     factors = _fields.held_fields(_fields.factors(described), len(runtime_s))
@@ -134,26 +138,34 @@ def fit(runs, described):
     matrix = np.column_stack([np.ones(len(n)), *(design(field, units.first) for field in factors)])
     covariance = np.linalg.pinv(matrix.T @ matrix)
     coefficients = covariance @ matrix.T @ units.mean_log
-    df = len(matrix) - np.linalg.matrix_rank(matrix)
-    if df < 1:
+    df = int(len(matrix) - np.linalg.matrix_rank(matrix))
+    within = np.log(runtime_s) - units.mean_log[units.of_run]
+    repeat_df = len(within) - len(n)
+    repeat_variance = float((within**2).sum() / repeat_df) if repeat_df else 0.0
+    repeats = float(len(n) / (1 / n).sum())
+    if df:
+        variance, variance_df = float(((units.mean_log - matrix @ coefficients) ** 2).sum() / df), df
+    elif repeat_df and factors:
+        # The model fits every configuration: only its repetitions vary.
+        variance, variance_df = repeat_variance / repeats, repeat_df
+    else:
         raise NothingToReport(
             f"too few runs to predict from: nothing is left to estimate chance from; "
             f"configurations: {len(matrix)}"
         )
-    within = np.log(runtime_s) - units.mean_log[units.of_run]
-    repeat_df = len(within) - len(n)
     return Model(
         factors=factors,
         units=units,
         matrix=matrix,
         coefficients=coefficients,
         covariance=covariance,
-        variance=float(((units.mean_log - matrix @ coefficients) ** 2).sum() / df),
-        df=int(df),
-        repeat_variance=float((within**2).sum() / repeat_df) if repeat_df else 0.0,
+        variance=variance,
+        df=variance_df,
+        repeat_variance=repeat_variance,
         repeat_df=int(repeat_df),
-        repeats=float(len(n) / (1 / n).sum()),
+        repeats=repeats,
         n_runs=n,
+        is_saturated=not df,
     )
 
 
@@ -264,7 +276,7 @@ def left_out(runs, described):
     residual = y - x @ model.coefficients
     leverage = np.einsum("ij,jk,ik->i", x, model.covariance, x)
     at = np.flatnonzero(leverage < 1 - 1e-9)  # without the others, nothing is known of their levels
-    if model.df < 2 or not len(at):
+    if model.is_saturated or model.df < 2 or not len(at):
         return pd.DataFrame(columns=names)
     # What a fit without configuration i gives, from the fit of all (Cook & Weisberg 1982, ch. 2).
     deleted = residual[at] / (1 - leverage[at])
@@ -420,6 +432,12 @@ def interacts(runs, described):
 def repeats(runs, described):
     """Say whether a configuration was run more than once, so that its own runs count."""
     return fit(runs, described).repeat_df > 0
+
+
+def hides_interactions(runs, described):
+    """Say whether the runs cannot tell if settings act together, which a combination never run shows."""
+    model = fit(runs, described)
+    return model.is_saturated and len(model.factors) > 1
 
 
 def checked(proposal):

@@ -8,7 +8,7 @@ from traincost.analysis import plan as analysis
 from traincost.columns import count, percent, significant, time_unit
 from traincost.results.numbers import N_NAMED, names, number_of
 from traincost.results.prose import Number, say
-from traincost.results.result import Items, Result
+from traincost.results.result import Headline, Items, Result
 from traincost.results.tables import Heading, Table
 
 FORMAT = "traincost/plan/1"
@@ -91,17 +91,18 @@ def plan(runs, levels=None, *, seeds=1, knobs=None, devices=1, price_per_hour=No
     )
     table = analysis.plan(runs.frame, runs.described, proposal, runs.timing if knobs else None, runs.excluded)
     unit = time_unit(3600 * table["hours"].iloc[:-1].median() / seeds)
-    said = [_whole(table, currency, unit), *_with_knobs(table, unit), *_failed(runs, table, unit)]
-    said += [*_never_run(table), *_trust(runs, table)]
+    said = [_whole(table, currency, unit), *_with_knobs(table, unit), *failed(runs, table, unit)]
+    said += [*never_run(table), *trust(runs, table)]
     return Plan.showing(
         "plan",
         table,
-        Items(tuple(said)),
+        Headline((said[0],)),
+        Items(tuple(said[1:])),
         _table(table, currency, unit, len(runs)),
         prefix=name,
         of=runs.label,
         proposal=proposal,
-        lines=(*(sentence.plain() for sentence in said), *_configurations(table, unit)),
+        lines=(*(sentence.plain() for sentence in said), *configurations(table, unit)),
     )
 
 
@@ -140,22 +141,23 @@ def _with_knobs(table, unit):
     ]
 
 
-def _failed(runs, table, unit):
+def failed(runs, table, unit):
     """What failed runs would add, if they took the share of all hours that they took so far."""
     share = analysis.failed_share(runs.frame, runs.excluded)
     if not share:
         return []
+    hours = table["hours"].iloc[-1] * share / (1 - share)
     return [
         say(
             "failed runs took {share} of all hours so far; the same share would add {hours} {unit}",
             share=Number("plan.failed_share", share, percent(share, 1)),
-            hours=_hours(table.iloc[-1], "failed_hours", unit),
+            hours=Number("plan.failed_hours", float(hours), unit.number(3600 * hours)),
             unit=unit.symbol,
         )
     ]
 
 
-def _never_run(table):
+def never_run(table):
     """Name the planned combinations that were never run."""
     cells = table.iloc[:-1]
     unseen = cells[cells["n_before"] == 0]
@@ -175,7 +177,7 @@ def _never_run(table):
     ]
 
 
-def _trust(runs, table):
+def trust(runs, table):
     """What speaks for and against the model: an interaction, and predictions of each from the others."""
     said = []
     unseen = (table["n_before"].iloc[:-1] == 0).any()
@@ -184,6 +186,13 @@ def _trust(runs, table):
         what = "a combination never run" if repeated else "any combination"
         said.append(
             say("the factors interact in these runs: {what} may be off by more than the interval", what=what)
+        )
+    if unseen and analysis.hides_interactions(runs.frame, runs.described):
+        said.append(
+            say(
+                "whether settings act together cannot be told from these runs: if they do, a combination "
+                "never run may be off by more than the interval"
+            )
         )
     tested = analysis.left_out(runs.frame, runs.described)
     if len(tested):
@@ -199,7 +208,8 @@ def _trust(runs, table):
     return said
 
 
-def _configurations(table, unit):
+def configurations(table, unit):
+    """Yield a line of text for each configuration of a plan."""
     cells = table.iloc[:-1]
     for row in cells.head(MAX_LINES).to_dict("records"):
         label = _label(row, table)
@@ -211,11 +221,12 @@ def _configurations(table, unit):
 
 
 def _label(row, table):
-    levels = (f"{name.removeprefix('level.')}={row[name]}" for name in _factors(table))
+    levels = (f"{name.removeprefix('level.')}={row[name]}" for name in factors_of(table))
     return ", ".join(levels) or "all runs"
 
 
-def _factors(table):
+def factors_of(table):
+    """Return the columns that hold the levels of a plan's configurations."""
     return [name for name in table if name.startswith("level.")]
 
 
@@ -231,7 +242,7 @@ def _table(frame, currency, unit, n_runs):
         "plan",
         say("What each configuration would take, and the whole."),
         (
-            *(Heading(name, name.removeprefix("level.")) for name in _factors(frame)),
+            *(Heading(name, name.removeprefix("level.")) for name in factors_of(frame)),
             Heading(
                 "n_before",
                 "run before",
@@ -258,9 +269,10 @@ def as_json(planned):
     table = planned.frame
     content = {"format": FORMAT, "coverage": analysis.COVERAGE, "proposal": planned.proposal}
     content["configurations"] = table.iloc[:-1].to_dict("records")
-    content["total"] = table.drop(columns=_factors(table)).iloc[-1].to_dict()
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1, default=_plain) + "\n"
+    content["total"] = table.drop(columns=factors_of(table)).iloc[-1].to_dict()
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1, default=plain) + "\n"
 
 
-def _plain(value):
+def plain(value):
+    """Return what JSON has no type for as what it has."""
     return value.item() if hasattr(value, "item") else str(value)
