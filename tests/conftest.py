@@ -180,6 +180,9 @@ def published(tmp_path_factory):
         "benchmark": lambda to: importlib.import_module("benchmark_page").build(
             ROOT / "reports/benchmark/results.json", to
         ),
+        "plan": lambda to: publish.build(
+            "plan", {"runs_dir": ROOT / "notebooks/runs/demo-sweep", "seeds": 3, "price_per_hour": 0.04}, to
+        ),
         "demo-card": lambda to: publish.estimate(ROOT / "notebooks/runs/demo-sweep", to),
         "milestones": lambda to: publish.estimate(
             ROOT / "params/milestones.yaml", to, **parameters(ROOT / "params/milestones-card.yaml")

@@ -21,6 +21,7 @@ NOTEBOOK_COMMANDS = {
     "page": "profiling",
     "compare": "compare",
     "estimate": "estimation",
+    "plan": "plan",
     "explore": "explore",
 }
 DEMO = ROOT / "notebooks/runs/demo-sweep"
@@ -147,6 +148,9 @@ def test_the_shell_completes_commands(monkeypatch):
         (["publish", "none.ipynb"], "the notebook none.ipynb cannot be read: No such file or directory"),
         (["publish", "plain.ipynb", "-p", "a", "1"], "the notebook takes no parameters, got 'a'"),
         (["explore", DEMO, "-p", "where", "task"], "`where` must be a mapping such as {a: b}, got 'task'"),
+        (["plan", DEMO, "-p", "seeds", "0"], "`seeds` must be above zero, got 0"),
+        (["plan", DEMO, "-f", "wrong.yaml"], "'befor' is not a parameter"),
+        (["plan", DEMO, "--remaining", "-p", "levels", "{task_name: [x]}"], "was never run with 'x'"),
         (["check", DEMO, DEMO, "-f", "wrong.yaml"], "'befor' is not a parameter; did you mean 'before'?"),
     ],
 )

@@ -29,6 +29,7 @@ _HOMES = {
     "page": "pages.publish",
     "publish": "pages.publish",
     "plan": "results.plan",
+    "remaining": "results.remaining",
     "estimate": "results.estimates",
     "trends": "results.trends",
     "choose": "pages.choosing",

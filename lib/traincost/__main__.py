@@ -47,11 +47,11 @@ def _printable(text):
 class _NotebookCommand(click.Command):
     """A command that takes the parameters of a notebook of ours, and lists them in its help."""
 
-    def __init__(self, *args, kind, **kwargs):
+    def __init__(self, *args, kind, file_names=("-f", "--parameters"), **kwargs):
         super().__init__(*args, **kwargs)
         self.kind = kind
         self.params += [
-            click.Option(["-f", "--parameters"], type=click.Path(), help="YAML file of parameters."),
+            click.Option([*file_names, "parameters"], type=click.Path(), help="YAML file of parameters."),
             click.Option(
                 ["-p", "--parameter"],
                 nargs=2,
@@ -346,34 +346,59 @@ def check(before, after, max_slowdown, json, junit, markdown, parameters):
 def _comparison(file):
     """Return the parameters of a comparison, those in a file in place of the defaults."""
     from traincost.pages import parameters
+
+    return _checked("compare", parameters.read_parameters(file) if file else {})
+
+
+def _checked(kind, given):
+    """Return the parameters of a notebook of ours, those given in place of the defaults."""
+    from traincost.pages import parameters
     from traincost.results import checks
 
-    declared = parameters.declared(parameters.read_notebook(parameters.notebook_path("compare")))
-    given = parameters.checked(_given(declared, file, ()), declared)
+    declared = parameters.declared(parameters.read_notebook(parameters.notebook_path(kind)))
+    given = parameters.checked(given, declared)
     checks.check(**given)
     return parameters.defaults(declared) | given
 
 
-@commands.command()
+@commands.command(cls=_NotebookCommand, kind="plan", file_names=("-f", "--parameters", "--proposal"))
 @click.argument("runs_dir", type=click.Path())
-@click.option("-f", "--proposal", metavar="FILE", help="YAML file: levels, seeds, knobs, price.")
+@click.option("--remaining", is_flag=True, default=None, help="What is left of the grid of these runs.")
 @click.option("--json", metavar="FILE", help="Write the numbers to this file.")
-def plan(runs_dir, proposal, json):
-    """Say what a proposed sweep would take.
+@click.option("-o", "--output", metavar="DIR", help="Build the page too, plan.html in this folder.")
+def plan(runs_dir, remaining, json, output, parameters):
+    """Say what a proposed sweep would take, or what is left of one.
+
+    Prints hours, device-hours and money with their interval; with -o it also writes plan.html and
+    plan.json.
 
     \b
     Example: traincost plan runs -f plan.yaml
+    Example: traincost plan runs --remaining -p price_per_hour 2.5 -o reports/plan
     """
-    from traincost.analysis.plan import checked
-    from traincost.pages.parameters import read_parameters
-    from traincost.results.plan import as_json, plan
+    from traincost.results import plan
+    from traincost.results import remaining as left
+
+    parameters |= {**_set(remaining=remaining), "runs_dir": runs_dir}
+    asked = _checked("plan", parameters)
+    found = _answered(plan, left, asked)
+    if json:
+        _write(json, (left if asked["remaining"] else plan).as_json(found))
+    click.echo("\n".join(map(_printable, found.lines)))
+    if output:
+        _build("plan", parameters, output)
+
+
+def _answered(plan, remaining, asked):
+    """Return what the notebook of plans shows, without a kernel."""
     from traincost.results.runs import read
 
-    asked = checked(read_parameters(proposal) if proposal else {})
-    found = plan(read(runs_dir, replicates=asked.pop("replicates")), **asked)
-    if json:
-        _write(json, as_json(found))
-    click.echo("\n".join(map(_printable, found.lines)))
+    names = ("format", "path_pattern", "replicates", "show")
+    runs = read(asked["runs_dir"], **{name: asked[name] for name in names})
+    both = {name: asked[name] for name in ("levels", "devices", "price_per_hour", "currency")}
+    if asked["remaining"]:
+        return remaining.remaining(runs, seeds=asked["seeds"], at_once=asked["at_once"], **both)
+    return plan.plan(runs, seeds=asked["seeds"] or 1, knobs=asked["knobs"], **both)
 
 
 def _write(path, text):

@@ -8,13 +8,15 @@ import pytest
 from conftest import ROOT, collection_of, grid
 from scipy import stats
 
-from traincost.analysis import comparison, pairs
-from traincost.analysis.comparison import APART, FASTER, MIX, SAME, SLOWER
+from traincost.analysis import comparison, decomposition, gate, pairs, sessions
+from traincost.analysis.comparison import APART, FASTER, NOT_SLOWER, SAME, SLOWER
+from traincost.analysis.decomposition import MIX
 from traincost.analysis.verdicts import TOO_FEW
 from traincost.columns import SECONDS
 from traincost.reading.collection import read_collection
 from traincost.results.comparison import compare
 from traincost.results.decomposition import caption_parts
+from traincost.results.gate import line
 from traincost.results.runs import Runs
 
 CONFIG = grid(task=list("abc"), loss=list("xy"), seed=[0, 1])
@@ -42,7 +44,7 @@ def compared(before, after, **options):
     paired = pairs.pair(before, after, **options)
     return (
         comparison.runtime_change(before, after, paired),
-        comparison.decompose(before, after, paired),
+        decomposition.decompose(before, after, paired),
         comparison.column_changes(before, after, paired),
     )
 
@@ -129,18 +131,18 @@ def parts_of(*total_s):
 
 def test_parts_too_small_to_be_seen_are_drawn_as_one():
     parts = parts_of(-50.0, 2.0, 0.6, 0.4, -0.1, 0.0)
-    found = comparison.drawn_parts(parts)
+    found = decomposition.drawn_parts(parts)
     assert found["part"].tolist() == ["p0", "p1", "p2", "3 other parts"]
     assert found["total_s"].sum() == pytest.approx(parts["total_s"].sum())
     assert found.attrs["n_others"] == 3
-    assert comparison.drawn_parts(parts_of(-50.0, 0.0, 0.0, 0.0)).attrs["n_others"] == 0
+    assert decomposition.drawn_parts(parts_of(-50.0, 0.0, 0.0, 0.0)).attrs["n_others"] == 0
     # What passes through the two factors may cancel; its halves are to be seen all the same.
     opposed = parts.assign(count_s=[np.nan] * 4 + [5.0, np.nan], call_s=[np.nan] * 4 + [-5.1, np.nan])
-    assert "p4" in comparison.drawn_parts(opposed)["part"].tolist()
+    assert "p4" in decomposition.drawn_parts(opposed)["part"].tolist()
 
 
 def test_the_caption_counts_the_parts_drawn_as_one():
-    drawn = comparison.drawn_parts(parts_of(-0.5, 0.4, 0.3, *[0.003] * 300))
+    drawn = decomposition.drawn_parts(parts_of(-0.5, 0.4, 0.3, *[0.003] * 300))
     assert drawn["total_s"].iloc[-1] > 0.5
     caption = caption_parts(drawn, SECONDS).plain()
     assert "is in p0: −0.50 s." in caption
@@ -149,12 +151,12 @@ def test_the_caption_counts_the_parts_drawn_as_one():
 
 
 def drawn_parts_of(*total_s):
-    return comparison.drawn_parts(parts_of(*total_s))
+    return decomposition.drawn_parts(parts_of(*total_s))
 
 
 def test_no_more_parts_are_drawn_than_fit():
-    found = comparison.drawn_parts(parts_of(*range(1, 101)))
-    assert len(found) == comparison.MAX_DRAWN + 1
+    found = decomposition.drawn_parts(parts_of(*range(1, 101)))
+    assert len(found) == decomposition.MAX_DRAWN + 1
     assert found["part"].iloc[-1] == "80 other parts"
 
 
@@ -279,3 +281,168 @@ def test_the_rerun_sweep_lost_its_evaluations_and_little_else():
     assert evaluation["count_s"].sum() < 0.95 * decomposition.change_s
     assert (evaluation["call_s"].abs() < 0.05).all()
     assert decomposition.parts["total_s"].sum() == pytest.approx(decomposition.change_s, abs=1e-9)
+
+
+def warmed(rng, counts, config, call_s=2.0, warm_up_s=9.0, slower=1.0):
+    """Return a collection in which a section takes a warm-up and so much a call."""
+    each = call_s * (1 + np.arange(len(config)) % 5) * slower
+    seconds = warm_up_s + each * counts + rng.normal(0, 0.05, len(config)) * np.sqrt(counts)
+    rows = [(i, "eval", s, n) for i, (s, n) in enumerate(zip(seconds, counts, strict=True))]
+    return collection_of(config, seconds + 50.0, rows)
+
+
+def test_a_warm_up_is_not_a_call_that_takes_longer():
+    config, rng = grid(task=list("abcd"), loss=list("xyz")), np.random.default_rng(9)
+    counts = rng.integers(6, 12, 12)
+    before, after = warmed(rng, counts, config), warmed(rng, counts // 3, config)
+    part = compared(before, after)[1].parts.set_index("part").loc["eval"]
+    assert part["fixed_s"] == pytest.approx(9.0, abs=0.5)
+    assert abs(part["call_s"]) < 0.02 * abs(part["total_s"])
+    assert part["count_s"] + part["call_s"] == pytest.approx(part["total_s"])
+    text = str(compare(Runs(before), Runs(after)).made_of)
+    assert "s a run that do not grow with its calls" in text
+    # A call that does take longer is still found.
+    part = compared(before, warmed(rng, counts // 3, config, slower=1.5))[1].parts.set_index("part")
+    assert part["call_before_s"]["eval"] == pytest.approx(5.5, rel=0.1)
+    assert part["call_after_s"]["eval"] == pytest.approx(1.5 * 5.5, rel=0.1)
+
+
+def test_no_warm_up_is_taken_out_where_there_is_none():
+    config, rng = grid(task=list("abcd"), loss=list("xyz")), np.random.default_rng(10)
+    counts = rng.integers(6, 12, 12)
+    sides = (warmed(rng, n, config, warm_up_s=0.0) for n in (counts, counts // 3))
+    assert compared(*sides)[1].parts.set_index("part")["fixed_s"]["eval"] == 0.0
+
+
+def test_counts_that_all_change_alike_hide_a_warm_up():
+    config, rng = grid(task=list("abcd"), loss=list("xyz")), np.random.default_rng(11)
+    sides = [warmed(rng, np.full(12, n), config) for n in (8, 2)]
+    assert np.isnan(compared(*sides)[1].parts.set_index("part")["fixed_s"]["eval"])
+    assert "assuming no warm-up, as its counts" in str(compare(*map(Runs, sides)).made_of)
+
+
+def noisy(rng, config, seconds=60.0, factor=1.0):
+    return collection_of(config, seconds * factor * np.exp(rng.normal(0, 0.1, len(config))))
+
+
+def test_a_setting_of_many_numbers_is_compared_in_quartiles():
+    rng = np.random.default_rng(12)
+    config = pd.DataFrame({"lr": np.sort(rng.uniform(1e-4, 1e-2, 30)), "task": list("ab") * 15})
+    sides = [noisy(rng, config), noisy(rng, config, factor=1.5)]
+    changes = compared(*sides)[0]
+    assert (changes["factor"] == "lr").sum() == 4
+    assert changes.loc[changes["factor"] == "lr", "n_configurations"].sum() == 30
+    assert "lr has many values, and is compared in quartiles." in str(compare(*map(Runs, sides)).runtime)
+    few = grid(lr=[0.1, 0.2, 0.4], task=list("ab"))
+    assert (compared(noisy(rng, few), noisy(rng, few))[0]["factor"] == "lr").sum() == 3
+
+
+def test_the_whole_is_tested_apart_from_the_levels():
+    rng = np.random.default_rng(13)
+    config = grid(task=list("abcd"), loss=list("xyz"))
+    before = np.exp(rng.normal(3, 0.5, 12))
+    after = before * 1.05 * np.exp(rng.normal(0, 0.06, 12))
+    changes = compared(collection_of(config, before), collection_of(config, after))[0]
+    row, levels = changes.iloc[0], changes.iloc[1:]
+    assert levels["p_family"].to_numpy() == pytest.approx(comparison.holm(levels["p"].to_numpy()))
+    assert row["p_family"] == pytest.approx(row["p"] / 2)  # one-sided, as the gate
+
+
+@pytest.mark.parametrize(
+    ("t", "verdict"),
+    [(1.9, SLOWER), (1.7, APART), (-1.7, APART), (-1.9, NOT_SLOWER), (-2.3, FASTER)],
+)
+def test_the_verdict_of_the_whole_is_that_of_the_gate(t, verdict):
+    """Of 12 configurations, t is 1.80 at one-sided 5 % and 2.20 at two-sided 5 %."""
+    config = grid(task=list("abcd"), loss=list("xyz"))
+    d = np.linspace(-1, 1, 12)
+    d = 0.1 * (d / (d.std(ddof=1) / np.sqrt(12)) + t)
+    before, after = collection_of(config, np.ones(12)), collection_of(config, np.exp(d))
+    paired = pairs.pair(before, after)
+    row = comparison.overall_change(before, after, paired)
+    assert row["verdict"] == verdict
+    outcome = {SLOWER: gate.SLOWER, APART: gate.UNCLEAR}.get(verdict, gate.WITHIN)
+    assert gate.check(before, after, paired, 0.0).outcome == outcome
+    said = str(compare(Runs(before), Runs(after)).summary)
+    words = {
+        SLOWER: "by the one-sided bound of a check at least",
+        APART: "which cannot be told from chance",
+        NOT_SLOWER: "they are not slower, but cannot be told from equally fast",
+        FASTER: " less time (",
+    }
+    assert words[verdict] in said
+
+
+def started(collection, hours, **config):
+    times = [f"2026-01-01T{h:02d}:00:00+00:00" for h in hours]
+    runs = collection.runs.assign(
+        started_at=times, **{f"config.{name}": level for name, level in config.items()}
+    )
+    return dataclasses.replace(collection, runs=runs)
+
+
+@pytest.mark.parametrize(
+    ("hours", "hosts", "said", "unsaid"),
+    [
+        ((range(0, 12, 2), range(1, 12, 2)), ("h1", "h1"), "the likely cause: lr", "machine"),
+        ((range(6), range(6, 12)), ("h1", "h1"), "All runs before started earlier", "likely cause"),
+        ((range(6, 12), range(6)), ("h1", "h1"), "All runs after started earlier", "likely cause"),
+        (
+            (range(0, 12, 2), range(1, 12, 2)),
+            ("h1", "h2"),
+            "They ran on other machines: host (h1 before, h2 after)",
+            "likely cause",
+        ),
+    ],
+)
+def test_a_changed_setting_is_the_likely_cause_only_alone(hours, hosts, said, unsaid):
+    rng, config = np.random.default_rng(14), grid(task=list("abc"), loss=list("xy"))
+    sides = [
+        Runs(started(noisy(rng, config), when, host=host, lr=lr))
+        for when, host, lr in zip(hours, hosts, (0.1, 0.2), strict=True)
+    ]
+    text = str(compare(*sides).settings).splitlines()[0]
+    assert said in text
+    assert unsaid not in text
+    assert "lr (0.1 before, 0.2 after)" in text
+
+
+def test_starts_that_are_not_recorded_are_said():
+    rng, config = np.random.default_rng(15), grid(task=list("abc"), loss=list("xy"))
+    first, second = (noisy(rng, config.assign(lr=lr)) for lr in (0.1, 0.2))
+    text = str(compare(Runs(first), Runs(second)).settings)
+    assert "When the runs started is not recorded, so the machine may" in text
+    assert "likely cause" not in text
+
+
+def test_runs_on_several_hosts_are_paired_all_the_same():
+    rng, config = np.random.default_rng(16), grid(task=list("abc"), loss=list("xy"))
+    before = noisy(rng, config.assign(hostname=list("ghghgh")))
+    after = noisy(rng, config.assign(hostname=list("klklkl")))
+    paired = pairs.pair(before, after)
+    assert paired.factors == ("task", "loss")
+    assert len(paired.pairs) == 6
+
+
+def test_a_machine_that_slows_down_within_a_session_is_said():
+    rng, config = np.random.default_rng(20), grid(task=list("abcd"), loss=list("xyz"))
+    order = rng.permutation(12)
+    steady = started(noisy(rng, config), range(12))
+    slowing = collection_of(config, 60.0 * (1 + order / 12) * np.exp(rng.normal(0, 0.02, 12)))
+    slowing = started(slowing, order)
+    found = str(compare(Runs(steady), Runs(slowing)).runtime)
+    assert "grows with the start order of the runs after (r 0." in found
+    assert "start order" not in str(compare(Runs(steady), Runs(started(noisy(rng, config), order))).runtime)
+    assert "grows with the start order of the second runs" in line(
+        gate.check(steady, slowing, pairs.pair(steady, slowing), 0.05)
+    )
+
+
+@pytest.mark.slow
+def test_a_drift_is_rarely_seen_in_steady_sessions():
+    rng, config = np.random.default_rng(18), grid(task=list("abcd"), loss=list("xyz"))
+    seen, n = 0, 1_000
+    for _ in range(n):
+        sides = [started(noisy(rng, config), rng.permutation(12)) for _ in "ab"]
+        seen += sessions.session_drift(*sides, pairs.pair(*sides))["drifts"].any()
+    assert seen <= 0.065 * n

@@ -82,7 +82,9 @@ def test_the_interval_of_a_total_holds_as_often_as_said(missed, seeds, low):
     config = grid(task=list("abcd"), loss=list("xyz"), seed=range(seeds))
     held = 0
     for _ in range(300):
-        past_s, future_s = (drawn_s(rng, config, missed) for _ in range(2))
+        # What the settings do together, they do again.
+        together = np.exp(rng.normal(0, missed, 12)).repeat(seeds)
+        past_s, future_s = (together * drawn_s(rng, config) for _ in range(2))
         total = planned(runs_of(config, past_s), seeds=seeds).iloc[-1]
         held += total["low"] <= future_s.sum() / 3600 <= total["high"]
     assert low <= held / 300 <= 0.96
@@ -147,3 +149,89 @@ def test_a_proposal_that_cannot_be_used_is_named(proposal, message):
 def test_too_few_runs_to_predict_from():
     with pytest.raises(NothingToReport, match="nothing is left to estimate chance from"):
         planned(runs_of({"task": list("abc")}, [1.0, 2.0, 3.0]))
+
+
+def test_a_cell_run_before_is_drawn_to_its_own_runs():
+    rng, config = np.random.default_rng(5), grid(task=list("abcd"), loss=list("xyz"), seed=range(3))
+    seconds = drawn_s(rng, config, missed=0.5, repeat=0.05)
+    model = plan.fit(runs_of(config, seconds).frame, runs_of(config, seconds).described)
+    cells = plan.cells_of(model, {})
+    own, n_before = plan.own_runs(model, cells)
+    assert (n_before == 3).all()
+    weight, left = own.weight(model.missed_variance, model.repeat_variance)
+    between, within = model.missed_variance, model.repeat_variance
+    assert weight == pytest.approx(between / (between + within / 3))
+    assert left == pytest.approx(between * within / (3 * between + within))
+    means = np.exp(np.log(seconds).reshape(-1, 3).mean(axis=1))
+    assert plan.expected(model, plan.rows_of(model, cells), own=own) == pytest.approx(means, rel=0.03)
+    # The draws have the mean squared error of the rule: what is left, and (1 - λ)² of the fit's.
+    drawn = plan.centres(model, plan.rows_of(model, cells), 40_000, rng, own)[0]
+    leverage = np.diag(model.matrix @ model.covariance @ model.matrix.T)
+    rule = left + (1 - weight) ** 2 * leverage * model.variance
+    assert drawn.var(axis=0) == pytest.approx(rule, rel=0.15)
+
+
+def test_without_repetitions_nothing_is_drawn_to_own_runs():
+    made = runs_of(CONFIG, np.arange(1.0, 13.0))
+    model = plan.fit(made.frame, made.described)
+    own, n_before = plan.own_runs(model, plan.cells_of(model, {}))
+    assert (n_before == 1).all()
+    rows = plan.rows_of(model, plan.cells_of(model, {}))
+    assert plan.expected(model, rows, own=own) == pytest.approx(plan.expected(model, rows))
+
+
+def test_combinations_never_run_are_counted():
+    config = CONFIG.drop(index=[3, 7])
+    table = planned(runs_of(config, np.arange(1.0, 11.0)))
+    assert len(table) == 13
+    assert (table["n_before"].iloc[:-1] == 0).sum() == 2
+    assert table["n_before"].iloc[-1] == 10
+
+
+def test_failed_runs_are_forecast_by_their_share_of_hours():
+    made = runs_of(CONFIG, np.full(12, 100.0) + np.arange(12))
+    lost = pd.DataFrame({"status": ["failed", "killed", "running"], "runtime_s": [200.0, np.nan, 5e5]})
+    share = 200.0 / (200.0 + made.runtime_s.sum())
+    assert plan.failed_share(made.frame, lost) == pytest.approx(share)
+    table = plan.plan(made.frame, made.described, plan.checked({}), None, lost)
+    assert table["failed_hours"].to_numpy() == pytest.approx(table["hours"].to_numpy() * share / (1 - share))
+
+
+@pytest.mark.slow
+def test_cells_are_predicted_within_their_interval():
+    """Settings that act together, by .3 in log runtime: the additive model alone is .23 off."""
+    rng = np.random.default_rng(6)
+    config = grid(task=list("abcd"), loss=list("xyz"), seed=range(3))
+    of = config.groupby(["task", "loss"], sort=False).ngroup().to_numpy()
+    held, errors, additive = [], [], []
+    for _ in range(400):
+        truth = 3 + effect(config) + rng.normal(0, 0.3, 12)[of]
+        past_s, future_s = (np.exp(truth + rng.normal(0, 0.14, len(of))) for _ in range(2))
+        made = runs_of(config, past_s)
+        table = planned(made).iloc[:-1]
+        future = future_s[::3] / 3600
+        held += list((table["low"] <= future) & (future <= table["high"]))
+        model = plan.fit(made.frame, made.described)
+        rows, own = (
+            plan.rows_of(model, plan.cells_of(model, {})),
+            plan.own_runs(model, plan.cells_of(model, {}))[0],
+        )
+        wanted = truth[::3] + 0.14**2 / 2
+        errors += list(np.log(plan.expected(model, rows, own=own)) - wanted)
+        additive += list(np.log(plan.expected(model, rows)) - wanted)
+    assert 0.87 <= np.mean(held) <= 0.93
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(0.08, abs=0.01)
+    assert np.sqrt(np.mean(np.square(additive))) > 0.2
+
+
+def test_one_setting_with_seeds_is_predicted_from_its_repetitions():
+    rng, config = np.random.default_rng(8), grid(task=list("abcd"), seed=range(5))
+    log_s = 3 + config["task"].map(ord).to_numpy() % 4 + rng.normal(0, 0.2, 20)
+    made = runs_of(config, np.exp(log_s))
+    model = plan.fit(made.frame, made.described)
+    assert model.is_saturated
+    within = log_s - np.repeat(log_s.reshape(4, 5).mean(axis=1), 5)
+    assert model.repeat_variance == pytest.approx((within**2).sum() / 16)
+    table = planned(made).iloc[:-1]
+    half = stats.t.ppf(0.95, 16) * np.sqrt(model.repeat_variance * (1 + 1 / 5))
+    assert np.log(table["high"] / table["low"]).to_numpy() == pytest.approx(2 * half, rel=0.05)

@@ -29,6 +29,10 @@ COMPARE = [
     "table-changes", "what-the-change-is-made-of", "figure-parts", "table-parts", "what-else-changed",
     "table-columns", "how-this-was-made", "table-parameters", "table-versions",
 ]  # fmt: skip
+PLAN = [
+    "contents", "top", "what-it-would-take", "table-plan", "how-this-was-made", "table-parameters",
+    "table-versions",
+]  # fmt: skip
 BENCHMARK = [
     "contents", "top", "what-was-measured", "figure-ratios", "table-measured", "how-this-was-made",
     "table-machine", "table-parameters", "table-versions",
@@ -38,7 +42,13 @@ PLACE = re.compile(r'<(?:h[1-6]|figure|table)\b[^>]*? id="([^"]+)"')
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("golden", PROFILING), ("compare", COMPARE), ("benchmark", BENCHMARK), ("milestones", ESTIMATION)],
+    [
+        ("golden", PROFILING),
+        ("compare", COMPARE),
+        ("plan", PLAN),
+        ("benchmark", BENCHMARK),
+        ("milestones", ESTIMATION),
+    ],
 )
 def test_the_places_of_a_page_are_those_people_link_to(published, name, expected):
     page = published(name).read_text(encoding="utf-8")

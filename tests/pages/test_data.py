@@ -17,7 +17,7 @@ import traincost as tc
 from traincost.pages.exporter import MAX_DOWNLOAD
 from traincost.results.tables import MAX_RUNS
 
-NAMES = ["golden", "demo", "compare", "benchmark", "demo-card", "milestones"]
+NAMES = ["golden", "demo", "compare", "plan", "benchmark", "demo-card", "milestones"]
 SCHEMAS = importlib.resources.files("traincost.pages") / "schemas"
 BENCHMARK = ROOT / "tests/bench/benchmark.schema.json"
 
@@ -31,12 +31,12 @@ def schema(kind):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("kind", ["profiling", "compare", "benchmark", "estimation"])
+@pytest.mark.parametrize("kind", ["profiling", "compare", "plan", "benchmark", "estimation"])
 def test_a_schema_is_one(kind):
     jsonschema.Draft202012Validator.check_schema(schema(kind))
 
 
-@pytest.mark.parametrize("other", ["compare", "benchmark", "estimation"])
+@pytest.mark.parametrize("other", ["compare", "plan", "benchmark", "estimation"])
 def test_schemas_say_the_same_of_what_several_reports_have(other):
     first, second = schema("profiling"), schema(other)
     assert first["$defs"] == second["$defs"]

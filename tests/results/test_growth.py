@@ -48,6 +48,20 @@ def test_growth_that_is_not_established_has_no_upper_limit():
     assert next(iter(found.tables["trends"].printed()))[7] == "no limit"
 
 
+def test_four_systems_are_too_few():
+    four = systems("2010-06-01", 40).iloc[::10]
+    found = trends(estimated(four), n_draws=100)
+    text = str(found.growth)
+    assert "(4 systems, low outliers dropped): too few; growth is claimed from 5 systems on." in text
+    assert "doubles" not in text
+    row = next(iter(found.tables["trends"].printed()))
+    assert row[5:8] == ["–", "–", "–"]
+    _, legend = draw_trends(
+        found.frame, four.rename(columns={"value_flop": "flop"}).assign(low_outlier=False, large_scale=False)
+    )
+    assert not [text for _, text in legend if "trend" in text]
+
+
 def test_systems_in_no_fit_are_named_with_the_reason():
     early = systems("1970-01-01", 2).assign(system=["first", "second"])
     late = systems("2016-01-01", 40, months=1e12, sd=0.1)
@@ -79,7 +93,9 @@ def test_each_trend_has_a_mark_and_a_band_in_its_colour():
     points = points.assign(low_outlier=False, large_scale=[False, False, True])
     ends = {"start_flop": 1e20, "end_flop": 1e24, "start_low": 1e19, "start_high": 1e21}
     ends |= {"end_low": 1e23, "end_high": 1e25, "first": dates[0], "last": dates[2]}
-    lines = pd.DataFrame([{"group": group, **ends} for group in ("all", "regular scale", "large scale")])
+    lines = pd.DataFrame(
+        [{"group": group, "n": 9, **ends} for group in ("all", "regular scale", "large scale")]
+    )
     figure, legend = draw_trends(lines, points)
     marks = {text: mark for mark, text in legend if "trend" in text}
     assert marks == {

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from conftest import ROOT, grid, record, write_run
+from conftest import ROOT, grid, record, runs_of, write_run
 
 from traincost.__main__ import main
 from traincost.errors import ParameterError
@@ -58,27 +58,74 @@ def test_a_plan_of_unknown_levels_is_refused(demo):
         plan(demo, {"task_name": ["nonesuch"]})
 
 
-def interacting(tmp_path):
+def interacting(tmp_path, lacking=(), tasks="abc", losses="xy"):
     rng = np.random.default_rng(3)
-    for i, (task, loss, seed) in enumerate(grid(task=list("abc"), loss=list("xy"), seed=[0, 1]).to_numpy()):
+    settings = grid(task=list(tasks), loss=list(losses), seed=[0, 1])
+    for i, (task, loss, seed) in enumerate(settings.to_numpy()):
+        if (task, loss) == lacking:
+            continue
         seconds = 60 * (4 if task == "a" and loss == "x" else 1) * float(np.exp(rng.normal(0, 0.05)))
         config = {"task": task, "loss": loss, "seed": seed}
         write_run(tmp_path / "runs" / f"{i}", record(f"{i}", config=config, runtime_s=seconds))
     return str(tmp_path / "runs")
 
 
-def test_the_command_prints_hours_and_warns_of_an_interaction(tmp_path, capsys):
+def test_the_command_prints_hours_and_writes_json(tmp_path, capsys):
     runs = interacting(tmp_path)
     (tmp_path / "plan.yaml").write_text("levels: {task: [a, b]}\nseeds: 3\nprice_per_hour: 2\n")
     out = tmp_path / "plan.json"
     assert main(["plan", runs, "-f", str(tmp_path / "plan.yaml"), "--json", str(out)]) == 0
     text = capsys.readouterr().out
     assert text.startswith("12 runs in 4 configurations: ")
-    assert "the factors interact in these runs" in text
+    assert "never run" not in text
+    assert "interact" not in text  # each was run, and repeated: its own runs tell
     assert "task=a, loss=x: " in text
     data = json.loads(out.read_text())
     assert len(data["configurations"]) == 4
     assert data["total"]["money"] == pytest.approx(2 * data["total"]["hours"])
+
+
+def test_every_combination_never_run_is_warned_of(tmp_path):
+    runs = interacting(tmp_path, ("c", "y"), "abcd", "xyz")
+    found = plan(read(runs))
+    text = str(found)
+    assert "never run so far, and predicted from what each setting does by itself: 1 of 12" in text
+    assert "(task=c, loss=y)" in text
+    assert "the factors interact in these runs: a combination never run may be off by more" in text
+    assert text.count(", never run") == 1
+    assert found.numbers["plan.n_never_run"] == 1
+    assert "never run" not in str(plan(read(runs), {"task": ["a", "b"]}))
+
+
+@pytest.mark.slow
+def test_a_corner_never_run_is_always_warned_of():
+    """One that takes three times as long as its settings say is never within its interval."""
+    rng, config = np.random.default_rng(7), grid(task=list("abcd"), loss=list("xyz"), seed=[0, 1])
+    here = ~((config["task"] == "d") & (config["loss"] == "z")).to_numpy()
+    for _ in range(200):
+        runs = runs_of(config[here].reset_index(drop=True), 60 * np.exp(rng.normal(0, 0.1, here.sum())))
+        found = plan(runs)
+        assert "1 of 12 combinations (task=d, loss=z)" in str(found)
+        row = found.frame.set_index(["level.task", "level.loss"]).loc[("d", "z")]
+        assert row["n_before"] == 0
+
+
+def test_failed_runs_are_forecast_and_said(tmp_path):
+    runs = interacting(tmp_path)
+    for i in range(3):
+        config = {"task": "a", "loss": "x", "seed": i + 2}
+        write_run(
+            tmp_path / "runs" / f"f{i}", record(f"f{i}", config=config, runtime_s=100.0, status="failed")
+        )
+    found = plan(read(runs))
+    share = found.numbers["plan.failed_share"]
+    assert 0.1 < share < 0.3
+    assert found.numbers["plan.failed_hours"] == pytest.approx(
+        found.frame["hours"].iloc[-1] * share / (1 - share)
+    )
+    assert "failed runs took" in str(found)
+    assert "failed runs" not in str(plan(read(DEMO)))
+    assert json.loads(as_json(found))["total"]["failed_hours"] > 0
 
 
 def test_the_command_refuses_in_one_line(tmp_path, capsys):

@@ -5,23 +5,27 @@ one-sided 95 % lower and upper bounds of the change:
 
 - *slower*: the lower bound is above the limit.
 - *within*: the upper bound is at or below the limit.
-- *too few runs*: the bounds enclose the limit, or a single pair leaves nothing to estimate chance from.
+- *too few runs*: the bounds enclose the limit, or a single pair leaves nothing to estimate chance from;
+  then `df`, `spread` and `n_needed` say what lacks.
+
+At a limit of 0 % it is in step with what a comparison says of the whole (`comparison`): *slower* is
+slower there, *within* is faster, not slower or no change, and *too few* cannot be told apart.
 
 Contract: two collections and their pairing in, a `Check` out; `results.gate` prints it.
 """
 
+import math
 import re
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
-from traincost.analysis import comparison
-from traincost.analysis.verdicts import ALPHA
+from traincost.analysis import comparison, sessions
 from traincost.errors import ParameterError
 
 WITHIN, SLOWER, UNCLEAR = "within", "slower", "too few runs"
 STATUS = {WITHIN: 0, SLOWER: 3, UNCLEAR: 4}
+MOST_NEEDED = 1_000_000  # configurations: more is as good as never
 _PERCENTAGE = re.compile(r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*%\s*")
 
 
@@ -44,6 +48,17 @@ class Check:
     n_pairs, n_configurations, n_unpaired : int
     changed : tuple of str
         Shared settings that differ, as text.
+    df : int
+        Degrees of freedom of the scatter of the change; 0 where there is nothing to estimate it from.
+    spread : float
+        Standard deviation of a configuration's log change (of a single one: a pair's); NaN likewise.
+    n_needed : int, or None
+        Configurations (of a single one: pairs) that would tell, if the change and its spread stayed
+        what they are; None where that is not known, or where more than `MOST_NEEDED` are.
+    drift_side : str
+        Session whose start order the ratio of the pairs goes with (`sessions.session_drift`), or empty.
+    drift_r : float
+        That correlation; NaN without one.
     """
 
     before: str
@@ -58,6 +73,11 @@ class Check:
     n_configurations: int
     n_unpaired: int
     changed: tuple
+    df: int = 0
+    spread: float = np.nan
+    n_needed: int | None = None
+    drift_side: str = ""
+    drift_r: float = np.nan
 
     @property
     def status(self):
@@ -98,27 +118,45 @@ def check(before, after, pairing, max_slowdown):
     """
     overall = comparison.overall_change(before, after, pairing)
     mean, se, df = overall["log_ratio"], overall["se"], overall["df"]
-    half = stats.t.ppf(1 - ALPHA, df) * se if df else np.nan
     beyond = mean - np.log1p(max_slowdown)
+    low, high = comparison.bounds(mean, se, df)
+    outcome = _outcome(*comparison.bounds(beyond, se, df))
+    n, n_pairs = int(overall["n_configurations"]), int(overall["n_pairs"])
+    units = n if n > 1 else n_pairs
+    drift = sessions.session_drift(before, after, pairing).query("drifts").sort_values("p")
     return Check(
         before=before.name,
         after=after.name,
-        outcome=_outcome(beyond, half),
+        outcome=outcome,
         max_slowdown=float(max_slowdown),
         change=float(np.expm1(mean)),
-        low=float(np.expm1(mean - half)),
-        high=float(np.expm1(mean + half)),
+        low=float(np.expm1(low)),
+        high=float(np.expm1(high)),
         p=float(comparison.tail(beyond, se, df)),
-        n_pairs=int(overall["n_pairs"]),
-        n_configurations=int(overall["n_configurations"]),
+        n_pairs=n_pairs,
+        n_configurations=n,
         n_unpaired=len(pairing.unpaired),
         changed=tuple(f"{row.setting}: {row.before} -> {row.after}" for row in pairing.changed.itertuples()),
+        df=int(df),
+        spread=float(se * np.sqrt(units)) if df else np.nan,
+        n_needed=_n_needed(beyond, (high - low) / 2, units),
+        drift_side=str(drift["side"].iloc[0]) if len(drift) else "",
+        drift_r=float(drift["r"].iloc[0]) if len(drift) else np.nan,
     )
 
 
-def _outcome(beyond, half):
-    if np.isnan(half):
+def _outcome(low, high):
+    """Say where the bounds of the log change beyond the limit lie."""
+    if np.isnan(low):
         return UNCLEAR
-    if beyond - half > comparison.EXACT:
+    if low > comparison.EXACT:
         return SLOWER
-    return WITHIN if beyond + half <= comparison.EXACT else UNCLEAR
+    return WITHIN if high <= comparison.EXACT else UNCLEAR
+
+
+def _n_needed(beyond, half, n):
+    """Return how many of `n` units would bring the bounds within the distance to the limit."""
+    if not np.isfinite(half) or half <= abs(beyond):
+        return None
+    needed = n * (half / abs(beyond)) ** 2 if beyond else np.inf
+    return math.ceil(needed) if needed <= MOST_NEEDED else None

@@ -2,26 +2,27 @@
 
 A configuration here is a setting of all *common factors*: fields that both collections have and
 that vary within at least one of them. A field that each side has with one level is a shared
-setting; where the two levels differ it is the likely cause of a change, and no factor. Within a
-configuration, runs with the same replicate level (seed) on both sides are paired; where no such
-level is on both sides, all runs of the configuration are, as one pair. A level that was renamed
-is never guessed: it is paired if the caller says what it became.
+setting; where the two levels differ it may be the cause of a change (`sessions`), and is no factor.
+A setting that names the machine is no factor, either. Within a configuration, runs with the same
+replicate level (seed) on both sides are paired; where no such level is on both sides, all runs of
+the configuration are, as one pair. A level that was renamed is never guessed: it is paired if the
+caller says what it became.
 
 Contract: two collections' ``runs`` frames in, a `Pairing` out.
 """
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
 from traincost.analysis import fields
+from traincost.analysis.sessions import SIDES, is_place
 from traincost.columns import PREFIX
 from traincost.errors import NothingToReport, ParameterError
 from traincost.words import natural
 
-SIDES = ("before", "after")
 ABSENT = "(no such setting)"
 MAX_NAMED = 5  # settings or levels that a message names
 NEAR = 0.6  # of difflib: how alike the names of a level and its successor are
@@ -49,6 +50,8 @@ class Pairing:
         runs of a side: ``setting``, ``before``, ``after`` (the level, or the first few).
     averaged : tuple of str
         Settings that vary on one side only and are absent from the other; averaged over.
+    numbers : dict
+        Factor to its number in each of `configurations`, of those with many values.
     unpaired : DataFrame
         ``side``, ``run_id``, ``path``, ``reason``.
     """
@@ -62,6 +65,7 @@ class Pairing:
     changed: pd.DataFrame
     averaged: tuple
     unpaired: pd.DataFrame
+    numbers: dict = field(default_factory=dict)
 
     @property
     def paired(self):
@@ -121,7 +125,21 @@ def pair(before, after, pair_by=None, replicates=("seed",), renamed=None):
             if name not in joined and _varies(described, name)
         ),
         unpaired=_unpaired((before.runs, after.runs), pairs, factors, joined),
+        numbers=_numbers(first, second, factors, joined, at),
     )
+
+
+def _numbers(first, second, factors, joined, at):
+    """Return the numbers of the factors with many values, in each configuration."""
+    found = {}
+    for name in factors:
+        column = pd.concat([runs[PREFIX + name] for runs in (first, second)], ignore_index=True)
+        if pd.api.types.is_numeric_dtype(column.dtype):
+            n_levels = len(joined[name][1])
+            repeated = len(column) / 2 >= fields.MIN_RUNS_PER_LEVEL * n_levels
+            if n_levels > (fields.MAX_NUMERIC_LEVELS if repeated else fields.N_BINS):
+                found[name] = column.to_numpy(dtype=float)[at]
+    return found
 
 
 # -- the fields of both sides --------------------------------------------------------------
@@ -149,7 +167,9 @@ def _is(described, name, kinds):
 
 
 def _varies(described, name):
-    return _is(described, name, ("levels", "numeric", "merged"))
+    """Say whether a setting varies on a side; one that names the machine is no part of a configuration."""
+    numbers = all(side[name].values is not None for side in described if name in side)
+    return _is(described, name, ("levels", "numeric", "merged")) and not is_place(name, numbers)
 
 
 def _factors(described, joined, n_first, pair_by):

@@ -7,6 +7,12 @@ unbiased mean is biased: its expectation is exp(Xβ + (σu² + σe²)/2), and th
 is larger than exp(Xβ) by half its variance v. So a run is predicted by
 exp(Xβ̂ + (s² - v)/2) (Goldberger 1968, Econometrica 36, to first order).
 
+Of a configuration that was run before, u is known in part: its own mean ȳ of n runs is weighed
+against the additive model, λȳ + (1-λ)Xβ̂ with λ = σu²/(σu² + σe²/n) (best linear unbiased prediction;
+Henderson 1975, Biometrics 31; Fay & Herriot 1979). What is left of u has the variance
+σu²σe²/(nσu² + σe²). Without repetitions σe is not known, and λ is 0. Of a combination never run, the
+sum of the settings' effects is all there is: `n_before` says which.
+
 The interval of a total is simulated: one draw of the variances (scaled inverse χ²) and of β̂ for
 all cells, which share it, one of u for the runs of a configuration, one of e for each run. Where no
 configuration was repeated, u and e cannot be told apart, and all is taken for u: the seeds of a
@@ -33,8 +39,10 @@ from traincost.errors import NothingToReport, ParameterError
 COVERAGE = 0.90  # of the intervals
 N_DRAWS = 10_000
 MAX_DRAWN = 5_000_000  # runs drawn in all; a larger plan gets fewer draws
+MAX_LOG_S = 600.0
 MAX_CELLS = 10_000  # configurations of a plan
 TOTAL = "the whole sweep"
+FAILED = ("failed", "killed")  # statuses
 DEFAULTS = {
     "levels": {},
     "seeds": 1,
@@ -65,6 +73,11 @@ class Model:
         Of runs about their configuration's mean; 0 and 0 without repetitions.
     repeats : float
         Runs in a configuration (harmonic mean).
+    n_runs : ndarray
+        Runs of each configuration.
+    is_saturated : bool
+        Whether the model fits every configuration, so that `variance` and `df` are of repetitions alone,
+        and the runs cannot tell whether settings act together.
     """
 
     factors: list
@@ -77,6 +90,30 @@ class Model:
     repeat_variance: float
     repeat_df: int
     repeats: float
+    n_runs: np.ndarray
+    is_saturated: bool = False
+
+    @property
+    def missed_variance(self):
+        """Variance of what the model misses of a configuration (σu²)."""
+        return max(0.0, self.variance - self.repeat_variance / self.repeats)
+
+
+@dataclass(frozen=True, eq=False)
+class Own:
+    """What is known of planned configurations from their own runs: how many, and their mean log runtime.
+
+    `n` is 0 where there is none.
+    """
+
+    n: np.ndarray
+    mean_log: np.ndarray
+
+    def weight(self, missed, repeat):
+        """Return λ, and the variance left of u, from σu² and σe²: (cells,) or (draws, cells)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weight = np.where((self.n > 0) & (missed > 0), self.n * missed / (self.n * missed + repeat), 0.0)
+        return weight, (1 - weight) * missed
 
 
 def fit(runs, described):
@@ -92,7 +129,7 @@ def fit(runs, described):
     Raises
     ------
     NothingToReport
-        There is no residual degree of freedom to predict with.
+        Neither the model nor repetitions leave a degree of freedom to predict with.
     """
     runtime_s = runs["runtime_s"].to_numpy(dtype=float)
     factors = _fields.held_fields(_fields.factors(described), len(runtime_s))
@@ -101,29 +138,38 @@ def fit(runs, described):
     matrix = np.column_stack([np.ones(len(n)), *(design(field, units.first) for field in factors)])
     covariance = np.linalg.pinv(matrix.T @ matrix)
     coefficients = covariance @ matrix.T @ units.mean_log
-    df = len(matrix) - np.linalg.matrix_rank(matrix)
-    if df < 1:
+    df = int(len(matrix) - np.linalg.matrix_rank(matrix))
+    within = np.log(runtime_s) - units.mean_log[units.of_run]
+    repeat_df = len(within) - len(n)
+    repeat_variance = float((within**2).sum() / repeat_df) if repeat_df else 0.0
+    repeats = float(len(n) / (1 / n).sum())
+    if df:
+        variance, variance_df = float(((units.mean_log - matrix @ coefficients) ** 2).sum() / df), df
+    elif repeat_df and factors:
+        # The model fits every configuration: only its repetitions vary.
+        variance, variance_df = repeat_variance / repeats, repeat_df
+    else:
         raise NothingToReport(
             f"too few runs to predict from: nothing is left to estimate chance from; "
             f"configurations: {len(matrix)}"
         )
-    within = np.log(runtime_s) - units.mean_log[units.of_run]
-    repeat_df = len(within) - len(n)
     return Model(
         factors=factors,
         units=units,
         matrix=matrix,
         coefficients=coefficients,
         covariance=covariance,
-        variance=float(((units.mean_log - matrix @ coefficients) ** 2).sum() / df),
-        df=int(df),
-        repeat_variance=float((within**2).sum() / repeat_df) if repeat_df else 0.0,
+        variance=variance,
+        df=variance_df,
+        repeat_variance=repeat_variance,
         repeat_df=int(repeat_df),
-        repeats=float(len(n) / (1 / n).sum()),
+        repeats=repeats,
+        n_runs=n,
+        is_saturated=not df,
     )
 
 
-def predict(model, rows, seeds=1, rng=None):
+def predict(model, rows, seeds=1, rng=None, own=None):
     """Predict the runtime of configurations and of their sum.
 
     Parameters
@@ -135,6 +181,8 @@ def predict(model, rows, seeds=1, rng=None):
         Runs of each configuration.
     rng : numpy.random.Generator, optional
         Of the simulation; seeded with 0 if left out.
+    own : Own, optional
+        Of the runs of each; none, if left out.
 
     Returns
     -------
@@ -143,36 +191,70 @@ def predict(model, rows, seeds=1, rng=None):
         their 90 % prediction intervals, each (cells + 1,).
     """
     rng = np.random.default_rng(0) if rng is None else rng
-    cells = expected(model, rows, seeds)
-    drawn = _simulated(model, rows, seeds, rng)
+    cells = expected(model, rows, seeds, own)
+    n_draws = max(500, min(N_DRAWS, MAX_DRAWN // (len(rows) * max(seeds, 1))))
+    centre, spread = centres(model, rows, n_draws, rng, own)
+    drawn = np.zeros_like(centre)
+    for _ in range(seeds):
+        drawn += seconds_of(centre + rng.standard_normal(centre.shape) * spread)
+    drawn = np.column_stack([drawn, drawn.sum(axis=1)])
     low, high = np.quantile(drawn, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2], axis=0)
     return np.append(cells, cells.sum()), low, high
 
 
-def expected(model, rows, seeds=1):
+def expected(model, rows, seeds=1, own=None):
     """Return the expected seconds of each cell, corrected for the logarithm; arguments as `predict`."""
     leverage = np.einsum("ij,jk,ik->i", rows, model.covariance, rows)
-    missed = max(0.0, model.variance - model.repeat_variance / model.repeats)
-    spread = missed + model.repeat_variance
-    log_mean = rows @ model.coefficients + (spread - leverage * model.variance) / 2
+    own = _known(model, own, len(rows))
+    weight, left = own.weight(model.missed_variance, model.repeat_variance)
+    additive = rows @ model.coefficients
+    # The expectation of exp of the weighed mean is to be that of exp(Xβ + u): half the variances apart.
+    bias = left - (1 - weight**2) * leverage * model.variance
+    log_mean = additive + weight * (own.mean_log - additive) + (bias + model.repeat_variance) / 2
     return seeds * np.exp(log_mean)
 
 
-def _simulated(model, rows, seeds, rng):
-    """Return simulated seconds, (draws, cells + 1), the sum last."""
-    n = max(500, min(N_DRAWS, MAX_DRAWN // (len(rows) * max(seeds, 1))))
-    variance = model.variance * model.df / rng.chisquare(model.df, n)
-    repeat = np.zeros(n)
+def _known(model, own, n_cells):
+    if own is None or not model.repeat_df:
+        return Own(np.zeros(n_cells), np.zeros(n_cells))
+    return own
+
+
+def seconds_of(log_s):
+    """Return exp of log seconds; with a degree of freedom or two, a draw may lie beyond any float."""
+    return np.exp(np.minimum(log_s, MAX_LOG_S))
+
+
+def centres(model, rows, n_draws, rng, own=None):
+    """Draw what runs of planned configurations share: log seconds, and the spread of runs about it.
+
+    Rows share the variances and coefficients of their draw; each cell has its own draw of what the
+    model misses of it.
+
+    Parameters
+    ----------
+    model, rows, rng, own
+        As `predict` takes them.
+    n_draws : int
+
+    Returns
+    -------
+    ndarray, (draws, cells); ndarray, (draws, 1)
+        The log seconds, and the standard deviation of a run about them.
+    """
+    own = _known(model, own, len(rows))
+    variance = model.variance * model.df / rng.chisquare(model.df, n_draws)
+    repeat = np.zeros(n_draws)
     if model.repeat_df:
-        repeat = model.repeat_variance * model.repeat_df / rng.chisquare(model.repeat_df, n)
-    missed = np.maximum(0.0, variance - repeat / model.repeats)
+        repeat = model.repeat_variance * model.repeat_df / rng.chisquare(model.repeat_df, n_draws)
+    missed = np.maximum(0.0, variance - repeat / model.repeats)[:, None]
     root = np.linalg.cholesky(model.covariance + 1e-12 * np.eye(len(model.covariance)))
-    shared = (rng.standard_normal((n, len(root))) @ root.T * np.sqrt(variance)[:, None]) @ rows.T
-    cells = np.zeros((n, len(rows)))
-    centre = rows @ model.coefficients + shared + rng.standard_normal(cells.shape) * np.sqrt(missed)[:, None]
-    for _ in range(seeds):
-        cells += np.exp(centre + rng.standard_normal(cells.shape) * np.sqrt(repeat)[:, None])
-    return np.column_stack([cells, cells.sum(axis=1)])
+    shared = (rng.standard_normal((n_draws, len(root))) @ root.T * np.sqrt(variance)[:, None]) @ rows.T
+    weight, left = own.weight(missed, repeat[:, None])
+    additive = rows @ model.coefficients + shared
+    drawn = additive + weight * (own.mean_log - additive)
+    drawn += rng.standard_normal(drawn.shape) * np.sqrt(left)
+    return drawn, np.sqrt(repeat)[:, None]
 
 
 def left_out(runs, described):
@@ -194,7 +276,7 @@ def left_out(runs, described):
     residual = y - x @ model.coefficients
     leverage = np.einsum("ij,jk,ik->i", x, model.covariance, x)
     at = np.flatnonzero(leverage < 1 - 1e-9)  # without the others, nothing is known of their levels
-    if model.df < 2 or not len(at):
+    if model.is_saturated or model.df < 2 or not len(at):
         return pd.DataFrame(columns=names)
     # What a fit without configuration i gives, from the fit of all (Cook & Weisberg 1982, ch. 2).
     deleted = residual[at] / (1 - leverage[at])
@@ -215,7 +297,7 @@ def left_out(runs, described):
 # -- a plan --------------------------------------------------------------------------------
 
 
-def plan(runs, described, proposal, timing=None):
+def plan(runs, described, proposal, timing=None, excluded=None):
     """Say what a proposed sweep would take.
 
     Parameters
@@ -226,13 +308,17 @@ def plan(runs, described, proposal, timing=None):
         As `checked` returns it.
     timing : Timing, optional
         The runs' sections, where the proposal has knobs.
+    excluded : DataFrame, optional
+        The runs that did not complete, by ``status`` and ``runtime_s``.
 
     Returns
     -------
     DataFrame
         A row per configuration and `TOTAL` last: a column per factor (``level.<name>``),
         ``n_runs``, ``hours``, ``low``, ``high`` (90 % prediction interval), ``device_hours``, and
-        ``money`` where a price is given; with knobs ``hours_at_least``, if each saves all it can.
+        ``money`` where a price is given; with knobs ``hours_at_least``, if each saves all it can;
+        ``n_before``, completed runs of it so far (0: never run); ``failed_hours``, what failed runs
+        would add if they took the share of all hours that they took so far.
 
     Raises
     ------
@@ -242,10 +328,10 @@ def plan(runs, described, proposal, timing=None):
         Too few runs to predict from.
     """
     model = fit(runs, described)
-    cells = _cells(model, proposal["levels"])
-    added = [_rows(model, i, cells) for i in range(len(model.factors))]
-    rows = np.column_stack([np.ones(len(cells)), *added])
-    seconds, low, high = predict(model, rows, proposal["seeds"])
+    cells = cells_of(model, proposal["levels"])
+    rows = rows_of(model, cells)
+    own, n_before = own_runs(model, cells)
+    seconds, low, high = predict(model, rows, proposal["seeds"], own=own)
     table = pd.DataFrame(
         [*cells, (TOTAL,) * len(model.factors)], columns=[f"level.{f.name}" for f in model.factors]
     )
@@ -258,7 +344,18 @@ def plan(runs, described, proposal, timing=None):
     table["device_hours"] = table["hours"] * proposal["devices"]
     if proposal["price_per_hour"] is not None:
         table["money"] = table["device_hours"] * proposal["price_per_hour"]
+    table["n_before"] = [*n_before, n_before.sum()]
+    share = failed_share(runs, excluded)
+    table["failed_hours"] = table["hours"] * (share / (1 - share))
     return table
+
+
+def failed_share(runs, excluded=None):
+    """Return the share of all hours of completed and failed runs that the failed took."""
+    if excluded is None or not len(excluded):
+        return 0.0
+    failed_s = excluded.loc[excluded["status"].isin(FAILED), "runtime_s"].sum()
+    return float(failed_s / (failed_s + runs["runtime_s"].sum()))
 
 
 def _turned(timing, knobs):
@@ -270,7 +367,31 @@ def _turned(timing, knobs):
     return float(bounds["bound"].iloc[-1])
 
 
-def _cells(model, levels):
+def rows_of(model, cells):
+    """Return the rows of the model's matrix of planned configurations (tuples of labels)."""
+    added = [_rows(model, i, cells) for i in range(len(model.factors))]
+    return np.column_stack([np.ones(len(cells)), *added])
+
+
+def own_runs(model, cells):
+    """Return the `Own` runs of planned configurations, and how many runs each has had.
+
+    Where the model leaves out a setting that divides a configuration further, its runs are counted,
+    and predict nothing: which of them is planned is not known.
+    """
+    places = {cell: i for i, cell in enumerate(cells)}
+    n, units, mean_log = (np.zeros(len(cells)) for _ in range(3))
+    for unit, run in enumerate(model.units.first):
+        i = places.get(tuple(field.labels[field.codes[run]] for field in model.factors))
+        if i is not None:
+            n[i] += model.n_runs[unit]
+            units[i] += 1
+            mean_log[i] = model.units.mean_log[unit]
+    single = units == 1
+    return Own(np.where(single, n, 0.0), np.where(single, mean_log, 0.0)), n.astype(int)
+
+
+def cells_of(model, levels):
     """Return the planned configurations as tuples of labels, in the model's order of factors."""
     by_name = {field.name: field for field in model.factors}
     for name in levels:
@@ -306,6 +427,17 @@ def interacts(runs, described):
     """Say whether the data show an interaction, which the additive model leaves out."""
     table = effects.interactions(runs["runtime_s"], described)
     return bool((table["p"][table["scale"] == "log"] <= ALPHA).any())
+
+
+def repeats(runs, described):
+    """Say whether a configuration was run more than once, so that its own runs count."""
+    return fit(runs, described).repeat_df > 0
+
+
+def hides_interactions(runs, described):
+    """Say whether the runs cannot tell if settings act together, which a combination never run shows."""
+    model = fit(runs, described)
+    return model.is_saturated and len(model.factors) > 1
 
 
 def checked(proposal):

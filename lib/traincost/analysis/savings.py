@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from traincost.analysis import comparison, pairs
+from traincost.analysis import decomposition, pairs
 from traincost.analysis.knobs import bounds, governed, knobs_of
 from traincost.analysis.sections import UNATTRIBUTED, timing
 from traincost.analysis.verdicts import TOO_FEW
@@ -126,7 +126,7 @@ def _saved_by_section(knob, baseline, after, paired):
     governed : ndarray of bool
         Which columns the knob governs.
     """
-    t = timing(comparison.stacked(baseline, after))
+    t = timing(decomposition.stacked(baseline, after))
     own = np.column_stack([*(t.rest(i) for i in range(len(t.paths))), t.unattributed()])
     mask = np.append(governed(knob, t), False)
     n_first = len(baseline.runs)

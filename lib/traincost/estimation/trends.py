@@ -3,8 +3,10 @@
 The method of 2202.05924: rows inside a period; z-scores of log10 compute within a window of
 dates; low outliers dropped and large-scale systems set apart; ordinary least squares of log10
 FLOP on date by era and group; a bootstrap that redraws rows and multiplies each drawn row by a
-log-uniform factor. Quantiles are taken on the slope; where they span zero, growth is not
-established and a doubling time has no upper limit.
+log-uniform factor. Quantiles are taken on the slope. Resampling a handful of rows hardly varies them,
+so the interval is the wider, at either end, of the bootstrap's and Student's t; where it spans zero,
+growth is not established and a doubling time has no upper limit. Of fewer than `MIN_SYSTEMS` systems
+none is claimed: where it was, such an interval held the truth 50 (3 systems) and 78 % (4) of the time.
 
 Groups that were cut on the response (large scale, outliers) are descriptive: their gap, R² and
 intervals are no evidence of two trends.
@@ -27,6 +29,7 @@ LARGE_FROM = "2015-09-01"
 ERAS = (("1950-01-01", "2009-12-31"), ("2009-12-31", "2015-09-01"), ("2015-09-01", "2100-01-01"))
 NOISE = 2.0  # each estimate may be off by this factor (2202.05924 app. A, app. H)
 N_DRAWS = 1_000
+MIN_SYSTEMS = 5  # for a claim of growth
 MIN_SPAN_DAYS = 365  # a shorter history says nothing of growth by the year
 CHUNK = 1_000_000  # drawn rows in memory at a time
 ALL, REGULAR, LARGE = "all", "regular scale", "large scale"  # groups; all, where none is set apart
@@ -150,10 +153,11 @@ def fit_trends(
         ``era_end``, ``group`` (`REGULAR` and `LARGE` in an era with large-scale systems, else `ALL`);
         ``n``; ``slope`` (orders of magnitude a year) with ``slope_low``, ``slope_high`` (bootstrap)
         and ``slope_t_low``, ``slope_t_high`` (least squares); ``doubling_months`` with
-        ``doubling_low``, ``doubling_high`` (infinite where growth is
-        not ``established``: both intervals of the slope above zero); ``r_squared``; ``first``,
-        ``last`` (dates), ``start_flop``, ``end_flop`` (on the line at these), and ``start_low``
-        to ``end_high``, the same of the interval's slopes through the mean point;
+        ``doubling_low``, ``doubling_high`` (of the wider of the two at either end; infinite where growth
+        is not ``established``: both intervals of the slope above zero) and ``doubling_bootstrap_low``,
+        ``doubling_bootstrap_high`` (as 2202.05924 prints it), all NaN for fewer than `MIN_SYSTEMS`;
+        ``r_squared``; ``first``, ``last`` (dates), ``start_flop``, ``end_flop`` (on the line at these),
+        and ``start_low`` to ``end_high``, the same of the interval's slopes through the mean point;
         ``descriptive`` (the group was cut on compute).
     """
     scored = window_scores(in_period(systems, start, end), window_days, low_z, large_z, large_from)
@@ -198,8 +202,8 @@ def _trend(part, n_draws, rng, noise, days_per_year, days_per_month):
     line = fit_line(days, log)
     low, high = np.quantile(bootstrap_slopes(days, log, n_draws, rng, noise), [0.025, 0.975])
     t_low, t_high = line.slope_interval()
-    # Resampling a handful of rows hardly varies them, so the t interval must agree.
-    established = bool(low > 0 and t_low > 0)
+    bottom, top = min(low, t_low), max(high, t_high)
+    enough = line.n >= MIN_SYSTEMS
     # Where lines of the interval's slopes, through the mean point, begin and end.
     first, last = line.x_low - line.x_mean, line.x_high - line.x_mean
     return {
@@ -209,20 +213,26 @@ def _trend(part, n_draws, rng, noise, days_per_year, days_per_month):
         "slope_high": high * days_per_year,
         "slope_t_low": t_low * days_per_year,
         "slope_t_high": t_high * days_per_year,
-        "doubling_months": doubling_time(line.slope, days_per_month),
-        "doubling_low": doubling_time(high, days_per_month),
-        "doubling_high": doubling_time(low, days_per_month) if established else np.inf,
-        "established": established,
+        "doubling_months": doubling_time(line.slope, days_per_month) if enough else np.nan,
+        **_doubling_interval("doubling", bottom, top, days_per_month, enough),
+        **_doubling_interval("doubling_bootstrap", low, high, days_per_month, enough),
+        "established": bool(enough and bottom > 0),
         "r_squared": line.r_squared,
         "first": part["date"].min(),
         "last": part["date"].max(),
         "start_flop": 10 ** line.at(line.x_low),
         "end_flop": 10 ** line.at(line.x_high),
-        "start_low": 10 ** (line.y_mean + high * first),
-        "start_high": 10 ** (line.y_mean + low * first),
-        "end_low": 10 ** (line.y_mean + low * last),
-        "end_high": 10 ** (line.y_mean + high * last),
+        "start_low": 10 ** (line.y_mean + top * first),
+        "start_high": 10 ** (line.y_mean + bottom * first),
+        "end_low": 10 ** (line.y_mean + bottom * last),
+        "end_high": 10 ** (line.y_mean + top * last),
     }
+
+
+def _doubling_interval(name, low, high, days_per_month, enough):
+    """Return the doubling times of an interval of the slope, by their names."""
+    ends = doubling_time(high, days_per_month), doubling_time(low, days_per_month)
+    return dict(zip((f"{name}_low", f"{name}_high"), ends if enough else (np.nan, np.nan), strict=True))
 
 
 def doubling_time(slope_per_day, days_per_month=DAYS_PER_MONTH):

@@ -32,6 +32,7 @@ INPUTS = {
     "profiling": ("runs_dir",),
     "compare": ("before", "after"),
     "estimation": ("systems",),
+    "plan": ("runs_dir",),
     "explore": ("runs_dir",),
 }
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -96,6 +96,8 @@ _CHECKS = {
     "knobs": _knobs,
     "score_goal": lambda name, value: require(value in ("max", "min"), name, "one of max, min", value),
     "devices": _above_zero,
+    "seeds": _above_zero,
+    "at_once": _above_zero,
     "price_per_hour": _above_zero,
     "power_w": _above_zero,
     "start": _date,

@@ -3,9 +3,9 @@
 import numpy as np
 
 from traincost.analysis import comparison as analysis
-from traincost.analysis import pairs
-from traincost.analysis.verdicts import ALPHA, TOO_FEW
-from traincost.columns import SCORE_PREFIX, count, probability
+from traincost.analysis import decomposition, pairs, sessions
+from traincost.analysis.verdicts import TOO_FEW
+from traincost.columns import SCORE_PREFIX, count, percent, probability
 from traincost.results.columns_changed import columns_table, scores_changed, signed_percent
 from traincost.results.decomposition import caption_parts, decomposed, draw_parts, largest_part, parts_table
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, cut, label_rows, percent_axis
@@ -14,7 +14,7 @@ from traincost.results.prose import Name, Number, join, say
 from traincost.results.result import Headline, Items, Result
 from traincost.results.runs import listed
 from traincost.results.svg import INK, MUTED, REST, SERIES
-from traincost.results.tables import Heading, Table
+from traincost.results.tables import Heading, Table, two
 
 _WAYS = {True: "slower", False: "faster"}  # in the keys of numbers
 _TIME = {True: "more", False: "less"}
@@ -59,24 +59,27 @@ def compare(before, after, *, pair_by=None, renamed=None, name=""):
         first, second, list(listed("pair_by", pair_by)) or None, before.replicates, renamed or {}
     )
     changes = analysis.runtime_change(first, second, pairing)
-    made_of = analysis.decompose(first, second, pairing)
+    made_of = decomposition.decompose(first, second, pairing)
     columns = analysis.column_changes(first, second, pairing)
-    drawn = analysis.drawn_parts(made_of.parts)
+    drawn = decomposition.drawn_parts(made_of.parts)
+    where = sessions.circumstances(first, second)
+    drift = sessions.session_drift(first, second, pairing)
     n_runs = len(first.runs) + len(second.runs)
     parts = {
-        "summary": (changes, Headline(tuple(_summary(pairing, changes, made_of, columns, unit)))),
+        "summary": (changes, Headline(tuple(_summary(pairing, where, changes, made_of, columns, unit)))),
         "settings": (
             pairing.changed,
-            _changed_settings(pairing),
+            _changed_settings(pairing, where),
             _how_paired(pairing, first, second),
             _settings_table(pairing.changed),
             _unpaired_table(pairing.unpaired),
         ),
         "runtime": (
             changes,
-            _paired_change(changes),
+            [*_paired_change(changes), *_drift(drift), *_in_quartiles(pairing)],
             Figure.of("changes", changes, draw_changes, _caption_changes),
             _changes_table(changes, unit),
+            _drift_table(drift),
         ),
         "made_of": (
             made_of.parts,
@@ -91,9 +94,9 @@ def compare(before, after, *, pair_by=None, renamed=None, name=""):
     return Result.of_parts("compare", changes, parts, name, label, more)
 
 
-def _summary(pairing, changes, decomposition, columns, unit):
-    said = [_changed_settings(pairing)[0], _overall(changes.iloc[0])]
-    top = analysis.largest(decomposition.parts)
+def _summary(pairing, where, changes, made_of, columns, unit):
+    said = [_changed_settings(pairing, where)[0], _overall(changes.iloc[0])]
+    top = decomposition.largest(made_of.parts)
     if len(top):
         said.append(largest_part(top.iloc[0], unit))
     scores = columns[columns["column"].str.startswith(SCORE_PREFIX)]
@@ -102,23 +105,99 @@ def _summary(pairing, changes, decomposition, columns, unit):
     return said
 
 
-def _changed_settings(pairing):
-    """The shared settings that differ, the likely cause of a change."""
-    rows = pairing.changed
+def _changed_settings(pairing, where):
+    """The shared settings that differ, and whether they may be called the likely cause of a change."""
+    places = {setting for setting, *_ in where.places}
+    rows = pairing.changed[~pairing.changed["setting"].isin(places)]
+    machine = _machine(where)
     if not len(rows):
-        return [
-            say(
-                "No shared setting differs, so a change comes from what the records do not name: code, data, "
-                "machine or chance."
-            )
-        ]
+        none = say(
+            "No shared setting differs, so a change comes from what the records do not name: code, data, "
+            "machine or chance."
+        )
+        return [none, *machine]
     listed = [
         say("{s} ({a} before, {b} after)", s=Name(r.setting), a=Name(r.before), b=Name(r.after))
         for r in rows.head(N_LISTED).itertuples()
     ]
     if len(rows) > N_LISTED:
         listed.append(say("{n} more", n=number_of("changed.n_more", len(rows) - N_LISTED)))
-    return [say("Changed {noun}, the likely cause: {s}.", noun=plural(len(rows), "setting"), s=listed)]
+    noun = plural(len(rows), "setting")
+    if where.allow_a_cause:
+        return [say("Changed {noun}, the likely cause: {s}.", noun=noun, s=listed)]
+    return [join([say("Changed {noun}: {s}.", noun=noun, s=listed), *machine])]
+
+
+def _machine(where):
+    """Say what else may have changed: the machine, by where the runs ran or when they started."""
+    said = []
+    if where.places:
+        listed = [
+            say("{s} ({a} before, {b} after)", s=Name(setting), a=Name(a), b=Name(b))
+            for setting, a, b in where.places
+        ]
+        said.append(say("They ran on other machines: {s}.", s=listed))
+    if where.order == sessions.APART:
+        other = sessions.SIDES[where.first == sessions.SIDES[0]]
+        said.append(
+            say(
+                "All runs {a} started earlier than those {b}, so the machine may have changed, too.",
+                a=where.first,
+                b=other,
+            )
+        )
+    elif where.order == sessions.UNKNOWN:
+        said.append(say("When the runs started is not recorded, so the machine may have changed, too."))
+    return said
+
+
+def _drift(drift):
+    """Say that the ratio of a pair goes with the order of a session, where it does."""
+    return [
+        say(
+            "How much longer a pair took {way} with the start order of the runs {side} (r {r}, p {p}): "
+            "a machine that changed during that session would look the same.",
+            way="grows" if row.r > 0 else "falls",
+            side=row.side,
+            r=Number(key("drift", row.side, "r"), float(row.r), f"{row.r:.2f}".replace("-", "−")),
+            p=Number(key("drift", row.side, "p"), float(row.p), probability(row.p)),
+        )
+        for row in drift[drift["drifts"]].itertuples()
+    ]
+
+
+def _drift_table(drift):
+    """What `sessions.session_drift` returns, where one drifts."""
+    if not drift["drifts"].any():
+        return None
+    return Table(
+        "drift",
+        say("The log ratio of a pair against the start order of its runs, within each session."),
+        (
+            Heading("side", "session"),
+            Heading("n", "configurations or pairs", count),
+            Heading("r", "r", two),
+            Heading("p", "p", probability, "two-sided t; said from 5 % over the number of sessions"),
+        ),
+        drift,
+        int(drift["n"].max()) if len(drift) else 0,
+        "paired configurations",
+    )
+
+
+def _in_quartiles(pairing):
+    """Say which settings have too many numbers for a row each."""
+    if not pairing.numbers:
+        return []
+    several = len(pairing.numbers) > 1
+    return [
+        say(
+            "{f} {have} many values, and {are} compared in quartiles.",
+            f=_few(list(pairing.numbers), "numbers"),
+            have="have" if several else "has",
+            are="are" if several else "is",
+        )
+    ]
 
 
 def _how_paired(pairing, before, after):
@@ -215,7 +294,7 @@ def change_in_words(base, row):
     if row.verdict == analysis.SAME:
         return say("the same time")
     change = _took(base, row)
-    told = row.verdict not in (TOO_FEW, analysis.APART)
+    told = row.verdict in (analysis.SLOWER, analysis.FASTER)
     return change if told else say("{c}, which cannot be told from chance", c=change)
 
 
@@ -227,6 +306,11 @@ def _overall(row):
         return say("{c}; there are too few to tell that from chance.", c=change)
     if row.verdict == analysis.APART:
         return say("{c}, which cannot be told from chance.", c=change)
+    if row.verdict == analysis.NOT_SLOWER:
+        return say("{c}: they are not slower, but cannot be told from equally fast.", c=change)
+    if row.verdict == analysis.SLOWER and row.low <= 0:
+        least = Number("change.slower_at_least", float(row.at_least), percent(row.at_least, 1))
+        return say("{c}, by the one-sided bound of a check at least {x}.", c=change, x=least)
     return say("{c}.", c=change)
 
 
@@ -262,7 +346,7 @@ def draw_changes(changes):
     rows = np.arange(len(changes))
     axes.axvline(0, color=MUTED, linewidth=0.8)
     axes.hlines(rows, changes["low"], changes["high"], color=INK, linewidth=1.6)
-    told = changes["p_family"].le(ALPHA)
+    told = changes["verdict"].isin((analysis.SLOWER, analysis.FASTER))
     for chosen, colour in ((told, SERIES[1]), (~told, REST)):
         axes.plot(changes["change"].where(chosen), rows, "o", color=colour, markersize=6)
     pairs = zip(changes["factor"], changes["level"], strict=True)
@@ -293,7 +377,12 @@ def _changes_table(frame, unit):
                 "change", "change", signed_percent, "exp of the mean difference of log runtime, less one"
             ),
             Heading("interval", "interval", str, "95 %, t, of a row alone; levels share a variance"),
-            Heading("p_family", "p", probability, "two-sided t, family-wise over the rows (Holm)"),
+            Heading(
+                "p_family",
+                "p",
+                probability,
+                "overall by itself, one-sided where slower, as a check; levels family-wise (Holm), two-sided",
+            ),
             Heading("verdict", "verdict"),
         ),
         printed,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from traincost.analysis import comparison as analysis
+from traincost.analysis import decomposition as analysis
 from traincost.columns import column, count, significant
 from traincost.results.figures import axes_of, label_rows
 from traincost.results.numbers import N_NAMED, key, number_of
@@ -40,9 +40,16 @@ def _part(row, unit):
         return say("{p}: {t}.", p=Name(row.part), t=total)
     times, call = _times(base, row), _cost(base, row)
     if not row.count_s or not row.call_s:
-        return say("{p}: {t}, because {why}.", p=Name(row.part), t=total, why=call if row.call_s else times)
+        return say(
+            "{p}: {t}, because {why}{once}.",
+            p=Name(row.part),
+            t=total,
+            why=call if row.call_s else times,
+            once=_once(base, row),
+        )
     return say(
-        "{p}: {t}, of which {n} because {times}, and {c} because {call}.",
+        "{p}: {t}, of which {n} because {times}, and {c} because {call}{once}.",
+        once=_once(base, row),
         p=Name(row.part),
         t=total,
         n=_signed(key(*base, "count_s"), row.count_s, unit),
@@ -50,6 +57,18 @@ def _part(row, unit):
         c=_signed(key(*base, "call_s"), row.call_s, unit),
         call=call,
     )
+
+
+def _once(base, row):
+    """Say what is known of seconds that a part takes whatever its count."""
+    if not row.count_s or row.count_before == 0 or row.count_after == 0:
+        return ""  # its count is the same, or it did not run at all on a side
+    if np.isnan(row.fixed_s):
+        return say(" (assuming no warm-up, as its counts changed too much alike to tell one)")
+    if not row.fixed_s:
+        return ""
+    seconds = _call(key(*base, "fixed_s"), row.fixed_s)
+    return say(" (besides {s} a run that do not grow with its calls)", s=seconds)
 
 
 def _times(base, row):
@@ -78,7 +97,7 @@ def largest_part(row, unit):
 
 
 def caption_parts(parts, unit):
-    """The part that changed most, and how many are drawn as one; of `comparison.drawn_parts`."""
+    """The part that changed most, and how many are drawn as one; of `decomposition.drawn_parts`."""
     n = parts.attrs["n_others"]
     moved = analysis.largest(parts.iloc[: len(parts) - (n > 0)])
     if not len(moved):
@@ -131,7 +150,7 @@ def draw_parts(parts, unit):
 
 
 def parts_table(frame, n_runs):
-    """The parts of a `comparison.Decomposition`."""
+    """The parts of a `decomposition.Decomposition`."""
     return Table(
         "parts",
         say("Change of the mean runtime by part, in seconds. The last column sums to the change."),
@@ -141,6 +160,9 @@ def parts_table(frame, n_runs):
             Heading("count_after", "times after", mean_count),
             Heading("call_before_s", "one call before (s)", significant),
             Heading("call_after_s", "one call after (s)", significant),
+            Heading(
+                "fixed_s", "whatever its count (s)", significant, "a run: 0 none found, – cannot be told"
+            ),
             Heading("count_s", "by how often", signed, "midpoint weights: no order of the two is preferred"),
             Heading("call_s", "by what a call costs", signed),
             Heading("total_s", "in all", signed),

@@ -10,8 +10,10 @@ from traincost.analysis.comparison import EXACT, SAME
 from traincost.analysis.gate import SLOWER, UNCLEAR, WITHIN
 from traincost.columns import percent
 from traincost.results.markup import markdown_text
+from traincost.results.numbers import plural
 
 FORMAT = "traincost/check/1"
+FEW_DF = 5  # degrees of freedom: with fewer, the quantile of t alone makes the bounds a quarter wider or more
 _SAID = {
     WITHIN: "within the limit of {}",
     SLOWER: "slower beyond the limit of {}",
@@ -22,8 +24,43 @@ _SAID = {
 def line(check):
     """Return the result as one readable line."""
     said = _SAID[check.outcome].format(percent(check.max_slowdown, 1))
-    pairs = f"{check.n_pairs} pairs of runs in {check.n_configurations} configurations"
-    return f"{said}: {_change(check)}; {pairs}"
+    n = check.n_pairs
+    k = check.n_configurations
+    pairs = f"{n} {plural(n, 'pair')} of runs in {k} {plural(k, 'configuration')}"
+    return "; ".join([f"{said}: {_change(check)}", pairs, *reasons(check), *_drift(check)])
+
+
+def reasons(check):
+    """Return what lacks, where there are too few runs to tell: a list of phrases."""
+    if check.outcome != UNCLEAR:
+        return []
+    if not check.df:
+        return [
+            "a single pair has no scatter: another configuration or a repetition on each side would show it"
+        ]
+    found = []
+    if check.df < FEW_DF:
+        found.append(f"{check.df} {plural(check.df, 'degree')} of freedom, so that the bounds are wide")
+    unit = "configurations" if check.n_configurations > 1 else "pairs"
+    found.append(f"the change scatters by {percent(np.expm1(check.spread), 1)} between {unit}")
+    found.append(
+        f"about {check.n_needed:,} {unit} such as these would tell"
+        if check.n_needed
+        else f"the change is so near the limit that no number of {unit} such as these would tell"
+    )
+    return found
+
+
+def _drift(check):
+    """Say that the machine may have become slower or faster within a session."""
+    if not check.drift_side:
+        return []
+    side = {"before": "first", "after": "second"}[check.drift_side]
+    way = "grows" if check.drift_r > 0 else "falls"
+    return [
+        f"the slowdown of a pair {way} with the start order of the {side} runs (r {check.drift_r:.2f}): "
+        "a machine that changed meanwhile would look the same"
+    ]
 
 
 def _change(check):
@@ -39,7 +76,7 @@ def _change(check):
 def as_json(check):
     """Return the result as JSON text; what is not known is null."""
     values = {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in asdict(check).items()}
-    values = {"format": FORMAT, "exit_status": check.status, **values}
+    values = {"format": FORMAT, "exit_status": check.status, **values, "reasons": reasons(check)}
     return json.dumps(values, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
@@ -74,6 +111,7 @@ def as_markdown(check):
         ("configurations", str(check.n_configurations)),
         ("runs without a pair", str(check.n_unpaired)),
     ]
+    rows += [("what lacks", text) for text in reasons(check)] + [("drift", text) for text in _drift(check)]
     body = "".join(f"| {name} | {value} |\n" for name, value in rows)
     changed = "".join(f"- changed setting {markdown_text(text)}\n" for text in check.changed)
     head = f"### traincost check: {line(check).partition(':')[0]}\n\n{names}\n\n"

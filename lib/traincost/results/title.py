@@ -7,7 +7,12 @@ import pandas as pd
 from traincost.results import html
 from traincost.results.result import Result
 
-HEADINGS = {"profiling": "profiling", "compare": "before and after", "estimation": "training compute"}
+HEADINGS = {
+    "profiling": "profiling",
+    "compare": "before and after",
+    "plan": "what more runs would take",
+    "estimation": "training compute",
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ def title(of, kind, *, project="", collection="", note="", links=None):
     of : Runs, or a Result
         What the page is about; it has a `name`.
     kind : str
-        ``profiling``, ``compare`` or ``estimation``: the name of the JSON beside the page.
+        ``profiling``, ``compare``, ``plan`` or ``estimation``: the name of the JSON beside the page.
     project, collection, note : str
         Shown in the title; the collection is named after its directory if left empty.
     links : mapping of str to str, optional

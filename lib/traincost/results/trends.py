@@ -84,8 +84,9 @@ def _growth(fitted, what, n_draws, unfitted):
         *_outliers(fitted["descriptive"].any()),
         *_unfitted(unfitted),
         say(
-            "Intervals are from {n} seeded draws of systems, each drawn estimate off by a log-uniform "
-            "factor of up to {noise}; a month is a twelfth of a mean year.",
+            "An interval is the wider, at either end, of Student's t and of {n} seeded draws of systems, "
+            "each drawn estimate off by a log-uniform factor of up to {noise}; a month is a twelfth of a "
+            "mean year.",
             n=number_of("trends.n_draws", n_draws),
             noise=Number("trends.noise", estimation.NOISE, f"{estimation.NOISE:g}"),
         ),
@@ -102,8 +103,11 @@ def _doubling(row, what):
         group=_GROUPS[row.group],
         n=number_of(key(*base, "n"), row.n),
     )
+    if row.n < estimation.MIN_SYSTEMS:
+        least = number_of("trends.min_systems", estimation.MIN_SYSTEMS)
+        return join([lead, say("too few; growth is claimed from {k} systems on.", k=least)], "")
     low = _months(key(*base, "doubling_low"), row.doubling_low)
-    if row.slope_high <= 0:
+    if max(row.slope_high, row.slope_t_high) <= 0:
         said = say("compute does not grow.")
     elif not row.established:
         said = say(
@@ -193,7 +197,7 @@ def draw_trends(fitted, points):
         shown = points[chosen]
         axes.plot(shown["date"], shown["flop"], marker, color=colour, markersize=4.5, alpha=0.85)
     names = {}
-    for row in fitted.itertuples():
+    for row in fitted[fitted["n"] >= estimation.MIN_SYSTEMS].itertuples():
         colour = SERIES[1] if row.group == LARGE else SERIES[0]
         names.setdefault(colour, {})[row.group] = None
         _draw_line(axes, row, colour)
@@ -230,7 +234,7 @@ def _print_months(value):
 
 _DOUBLING = (
     Heading("doubling_months", "doubling (months)", _print_months),
-    Heading("doubling_low", "doubling from", _print_months, "months; of the bootstrap interval of the slope"),
+    Heading("doubling_low", "doubling from", _print_months, "months; of the wider interval of the slope"),
     Heading("doubling_high", "doubling to", _print_months),
 )
 

@@ -1,0 +1,166 @@
+"""When and where the runs of two collections ran, and whether the machine may have changed between them.
+
+A setting that was changed is the likely cause of a change of runtime only if nothing else went with
+it. Runs that all started before the others, or on another host, ran on a machine that may have been
+another one. And a machine that becomes slower within a session makes the ratio of a pair go with the
+start order of that session.
+
+Contract: two collections' ``runs`` frames and their `pairs.Pairing` in, values and frames out.
+"""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from traincost.analysis.verdicts import ALPHA
+from traincost.columns import PREFIX
+from traincost.words import natural
+
+APART, MIXED, UNKNOWN = "one after the other", "mixed", "not recorded"  # the starts of two collections
+SIDES = ("before", "after")
+MIN_UNITS = 6  # configurations, to set their ratio against their start order
+MIN_DF = 4  # within configurations, where these are fewer
+DISTINCT = 0.8  # of the starts: with fewer, the runs were started together and have no order
+MAX_NAMED = 5  # places listed of a side
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_PLACE = re.compile(
+    r"(slurmd?_?)?(host|host_?name|node|node_?name|node_?id|node_?list|machine|machine_?id|worker|worker_?id"
+    r"|gpu_?id|gpu_?uuid|device_?id|cuda_visible_devices)"
+)
+_COUNTABLE = ("host", "node", "machine", "worker")  # with a number, how many there are
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """How far two collections ran at one time and in one place.
+
+    Attributes
+    ----------
+    order : str
+        `APART`, `MIXED` or `UNKNOWN`: how the starts of the two lie.
+    first : str
+        The side that started first, where they lie `APART`.
+    places : tuple of (str, str, str)
+        Settings that name a machine and differ: the setting, and its levels before and after.
+    """
+
+    order: str
+    first: str = ""
+    places: tuple = ()
+
+    @property
+    def allow_a_cause(self):
+        """Whether a setting that was changed may be called the likely cause of a change."""
+        return self.order == MIXED and not self.places
+
+
+def is_place(name, is_number=False):
+    """Say whether a setting, of numbers or of text, names the machine that a run was on.
+
+    >>> is_place("env.hostName"), is_place("slurmd_nodename"), is_place("machine_learning")
+    (True, True, False)
+    >>> is_place("worker"), is_place("worker", is_number=True)
+    (True, False)
+    """
+    plain = _CAMEL.sub("_", name.rsplit(".", 1)[-1]).lower().replace("-", "_")
+    return bool(_PLACE.fullmatch(plain)) and not (is_number and plain in _COUNTABLE)
+
+
+def circumstances(before, after):
+    """Return the `Circumstances` of two collections, over their completed runs."""
+    frames = [side.runs for side in (before, after)]
+    places = [
+        (name.removeprefix(PREFIX), *(_few(levels) for levels in sides))
+        for name in dict.fromkeys([*frames[0].columns, *frames[1].columns])
+        if name.startswith(PREFIX) and is_place(name.removeprefix(PREFIX), _is_number(frames, name))
+        for sides in [[set(frame[name].dropna()) if name in frame else set() for frame in frames]]
+        if all(sides) and sides[0] != sides[1]
+    ]
+    starts = [starts_s(frame) for frame in frames]
+    if not all(np.isfinite(side).any() for side in starts):
+        return Circumstances(UNKNOWN, places=tuple(places))
+    (low, high), (then, last) = ((np.nanmin(side), np.nanmax(side)) for side in starts)
+    if high < then or last < low:
+        return Circumstances(APART, SIDES[0] if high < then else SIDES[1], tuple(places))
+    return Circumstances(MIXED, places=tuple(places))
+
+
+def _is_number(frames, name):
+    columns = [frame[name] for frame in frames if name in frame]
+    return all(pd.api.types.is_numeric_dtype(column.dtype) for column in columns)
+
+
+def starts_s(runs):
+    """Return when each run started, in seconds since 1970; NaN where that is not recorded."""
+    if "started_at" not in runs:
+        return np.full(len(runs), np.nan)
+    times = pd.to_datetime(runs["started_at"].astype("str"), errors="coerce", utc=True, format="ISO8601")
+    known = times.notna().to_numpy()
+    seconds = np.full(len(runs), np.nan)
+    seconds[known] = (times[known] - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
+    return seconds
+
+
+def _few(levels):
+    named = sorted((f"{x:.12g}" if isinstance(x, float) else str(x) for x in levels), key=natural)
+    more = len(named) - MAX_NAMED
+    return ", ".join(named[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def session_drift(before, after, pairing):
+    """Set the ratio of runtime after to before against the start order within each session.
+
+    Over configurations, or within them where these are fewer than `MIN_UNITS`.
+
+    Returns
+    -------
+    DataFrame
+        A row per side whose runs have an order: ``side``, ``n`` (configurations or pairs), ``r``
+        (correlation of the log ratio with the rank of the start), ``p`` (two-sided t), ``drifts``
+        (p at most 5 % over the number of rows: Bonferroni).
+    """
+    starts = [starts_s(side.runs) for side in (before, after)]
+    ordered = [
+        _has_order(when, side.runs["runtime_s"]) for when, side in zip(starts, (before, after), strict=True)
+    ]
+    if not any(ordered):
+        return pd.DataFrame({"side": [], "n": [], "r": [], "p": [], "drifts": np.array([], dtype=bool)})
+    logs = [np.log(side.runs["runtime_s"].to_numpy(dtype=float)) for side in (before, after)]
+    pairs = pairing.pairs
+    ratio = np.array(
+        [logs[1][b].mean() - logs[0][a].mean() for a, b in zip(pairs["before"], pairs["after"], strict=True)]
+    )
+    of = pd.factorize(pairs["configuration"])[0]
+    rows = []
+    for side, when, has_order in zip(SIDES, starts, ordered, strict=True):
+        if has_order:
+            rank = stats.rankdata(when)
+            found = _correlation(np.array([rank[i].mean() for i in pairs[side]]), ratio, of)
+            rows += [(side, *found)] if found else []
+    table = pd.DataFrame(rows, columns=["side", "n", "r", "p"])
+    return table.assign(drifts=table["p"] <= ALPHA / max(len(table), 1))
+
+
+def _has_order(starts, runtime_s):
+    if not len(starts) or not np.isfinite(starts).all():
+        return False
+    return len(np.unique(starts)) > DISTINCT * len(starts) and np.ptp(starts) > np.median(runtime_s)
+
+
+def _correlation(x, y, of):
+    """Return (n, r, p) of configurations' means, or of pairs within configurations; None for too few."""
+    n = np.bincount(of)
+    x_mean, y_mean = (np.bincount(of, values) / n for values in (x, y))
+    if len(n) >= MIN_UNITS:
+        x, y, df = x_mean - x_mean.mean(), y_mean - y_mean.mean(), len(n) - 2
+    else:
+        x, y, df = x - x_mean[of], y - y_mean[of], len(of) - len(n) - 1
+    scale = np.sqrt((x**2).sum() * (y**2).sum())
+    if df < MIN_DF or not scale > 1e-12:
+        return None
+    r = float(np.clip((x * y).sum() / scale, -1, 1))
+    t = np.inf if abs(r) == 1 else abs(r) * np.sqrt(df / (1 - r**2))
+    return len(x), r, float(2 * stats.t.sf(t, df))

@@ -1,0 +1,248 @@
+"""What is left of a sweep that is under way: hours, the time it ends, money; sentences, a table, JSON."""
+
+import json
+
+import pandas as pd
+
+from traincost.analysis import plan as planning
+from traincost.analysis import remaining as analysis
+from traincost.columns import count, percent, significant, time_unit
+from traincost.results.numbers import number_of, plural
+from traincost.results.plan import (
+    Plan,
+    configurations,
+    factors_of,
+    failed,
+    never_run,
+    plain,
+    trust,
+)
+from traincost.results.prose import Number, When, say
+from traincost.results.result import Headline, Items
+from traincost.results.tables import Heading, Table
+
+FORMAT = "traincost/remaining/1"
+
+
+def remaining(
+    runs, levels=None, *, seeds=None, devices=1, price_per_hour=None, currency="USD", at_once=None, name=""
+):
+    """Say what is left of the grid that some runs are part of.
+
+    Parameters
+    ----------
+    runs : Runs
+        Those so far, with those at work among the excluded; their `replicates` repeat a configuration.
+    levels : mapping of str to list, optional
+        Factor to the levels that are planned; of a factor left out, all that were run.
+    seeds : int, optional
+        Runs of each configuration; as many as the one with most has, if left out.
+    devices : int
+        That a run holds.
+    price_per_hour : float, optional
+        Of a device.
+    currency : str
+    at_once : int, optional
+        Runs at one time; as observed from starts and runtimes, if left out.
+    name : str
+        Stands before the keys of its numbers on a page.
+
+    Returns
+    -------
+    Plan
+        ``frame`` has a row per combination with runs left and the whole last: ``level.<factor>``,
+        ``n_before``, ``n_at_work``, ``n_to_run``, ``hours`` with ``low`` and ``high`` (90 % prediction
+        interval), ``device_hours``, and ``money`` where a price is given.
+
+    Raises
+    ------
+    ParameterError
+        An argument cannot be used, or a level was never run.
+    NothingToReport
+        The runs are no grid, or too few to predict from.
+
+    Examples
+    --------
+    >>> print(remaining(runs))
+    Nothing remains: each of the 36 combinations of the grid was run.
+    """
+    asked = {
+        "levels": levels or {},
+        "devices": devices,
+        "price_per_hour": price_per_hour,
+        "currency": currency,
+    }
+    proposal = planning.checked(
+        {**asked, "seeds": 1 if seeds is None else seeds, "replicates": list(runs.replicates)}
+    )
+    proposal["seeds"] = seeds  # None: as many as were seen
+    found = analysis.remaining(runs.frame, runs.described, runs.excluded, proposal, at_once)
+    table = found.frame
+    unit = time_unit(runs.runtime_s.median())
+    said = [_whole(found, currency, unit)]
+    if len(table) > 1:
+        said += [*_until(found, unit), *failed(runs, table, unit), *never_run(table), *trust(runs, table)]
+    said += _unsure(found)
+    return Plan.showing(
+        "remaining",
+        table,
+        Headline((said[0],)),
+        Items(tuple(said[1:])),
+        _table(table, currency, unit, len(runs)) if len(table) > 1 else None,
+        prefix=name,
+        of=runs.label,
+        proposal={**proposal, "at_once": at_once},
+        lines=(*(sentence.plain() for sentence in said), *configurations(table, unit)),
+        more={"remaining": _numbers(found)},
+    )
+
+
+def _whole(found, currency, unit):
+    whole = found.frame.iloc[-1]
+    n = number_of("remaining.n_combinations", found.n_combinations)
+    if len(found.frame) == 1:
+        times = number_of("remaining.n_seeds", found.n_seeds)
+        often = say(" {k} times", k=times) if found.n_seeds > 1 else ""
+        return say(
+            "Nothing remains: each of the {n} combinations of the grid was run{often}.", n=n, often=often
+        )
+    device_hours = float(whole["device_hours"])
+    money = ""
+    if "money" in found.frame:
+        amount = Number("remaining.money", float(whole["money"]), significant(whole["money"], 3))
+        money = say(", {amount} {currency}", amount=amount, currency=currency)
+    return say(
+        "{left} {runs} of {n} combinations {remain}, {work} of them at work: {hours} {unit} "
+        "({low} to {high}), {d} device-hours{money}",
+        left=number_of("remaining.n_runs", whole["n_to_run"] + whole["n_at_work"]),
+        runs=plural(whole["n_to_run"] + whole["n_at_work"], "run"),
+        remain=plural(whole["n_to_run"] + whole["n_at_work"], "remains", "remain"),
+        n=n,
+        work=number_of("remaining.n_at_work", whole["n_at_work"]),
+        unit=unit.symbol,
+        d=Number("remaining.device_hours", device_hours, significant(device_hours, 3)),
+        money=money,
+        **{end: _hours(end, whole[end], unit) for end in ("hours", "low", "high")},
+    )
+
+
+def _hours(name, value, unit):
+    return Number(f"remaining.{name}", float(value), unit.number(3600 * value))
+
+
+def _until(found, unit):
+    """When the last run ends, if as many run at once as so far."""
+    middle, low, high = found.wall_hours
+    if middle != middle:
+        return [say("when the runs started is not recorded, so when the rest ends is not known: set at_once")]
+    took = say(
+        "with {k} at once, the last ends after {middle} {unit} ({low} to {high})",
+        k=number_of("remaining.at_once", found.at_once),
+        unit=unit.symbol,
+        **{
+            end: _hours(f"wall_{end}", value, unit)
+            for end, value in (("middle", middle), ("low", low), ("high", high))
+        },
+    )
+    if found.latest_s != found.latest_s:
+        return [took]
+    return [
+        say(
+            "{took}: on {end} ({a} to {b}), counted from {latest}, the last moment that a run recorded",
+            took=took,
+            latest=When(_moment(found.latest_s)),
+            **{
+                name: When(_moment(found.latest_s + 3600 * hours))
+                for name, hours in (("end", middle), ("a", low), ("b", high))
+            },
+        )
+    ]
+
+
+def _moment(seconds):
+    """Return a moment to the minute, in UTC; one beyond what a date can be is left open."""
+    try:
+        return f"{pd.Timestamp(seconds, unit='s'):%Y-%m-%d %H:%M} UTC"
+    except (ValueError, OverflowError):
+        return "no date"
+
+
+def _unsure(found):
+    said = []
+    if found.n_overdue:
+        said.append(
+            say(
+                "{n} {runs} at work longer than nearly all that was predicted, and {are} taken to end now",
+                n=number_of("remaining.n_overdue", found.n_overdue),
+                runs=plural(found.n_overdue, "run is", "runs are"),
+                are=plural(found.n_overdue, "is", "are"),
+            )
+        )
+    if found.n_unknown:
+        said.append(
+            say(
+                "{n} {runs} at work or failed with a level that no completed run has: left out, since "
+                "nothing is known of it",
+                n=number_of("remaining.n_unknown", found.n_unknown),
+                runs=plural(found.n_unknown, "run is", "runs are"),
+            )
+        )
+    return said
+
+
+def _table(frame, currency, unit, n_runs):
+    def hours(value):
+        return unit.number(3600 * value)
+
+    return Table(
+        "remaining",
+        say("What is left of each combination, and of the whole."),
+        (
+            *(Heading(name, name.removeprefix("level.")) for name in factors_of(frame)),
+            Heading("n_before", "run before", count, "completed runs"),
+            Heading("n_at_work", "at work", count),
+            Heading("n_to_run", "to run", count),
+            Heading("hours", f"time left ({unit.symbol})", hours),
+            Heading("low", "from", hours, f"{percent(planning.COVERAGE, 0)} prediction interval"),
+            Heading("high", "to", hours),
+            Heading("device_hours", "device-hours", significant),
+            *([Heading("money", currency, significant)] if "money" in frame else []),
+        ),
+        frame,
+        n_runs,
+        "completed runs that it is predicted from",
+        holds=("remaining", "plan"),
+    )
+
+
+def _numbers(found):
+    """Return what is said of the whole, as JSON has it."""
+    middle, low, high = found.wall_hours
+    known = found.latest_s == found.latest_s and middle == middle
+    return {
+        "n_combinations": found.n_combinations,
+        "n_seeds": found.n_seeds,
+        "at_once": found.at_once,
+        "wall_hours": middle,
+        "wall_hours_low": low,
+        "wall_hours_high": high,
+        "ends": {
+            name: _moment(found.latest_s + 3600 * hours)
+            for name, hours in (("middle", middle), ("low", low), ("high", high))
+        }
+        if known
+        else None,
+        "n_overdue": found.n_overdue,
+        "n_unknown": found.n_unknown,
+    }
+
+
+def as_json(left):
+    """Return what `remaining` returned as JSON text; what is not known is null."""
+    table = left.frame
+    whole = table.drop(columns=factors_of(table)).iloc[-1].to_dict()
+    numbers = {key: None if value != value else value for key, value in left.more["remaining"].items()}
+    content = {"format": FORMAT, "coverage": planning.COVERAGE, "proposal": left.proposal, **numbers}
+    content["combinations"] = table.iloc[:-1].to_dict("records")
+    content["total"] = whole
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1, default=plain) + "\n"
