@@ -11,6 +11,7 @@ from scipy import stats
 from traincost.analysis import comparison, decomposition, gate, pairs, sessions
 from traincost.analysis.comparison import APART, FASTER, NOT_SLOWER, SAME, SLOWER
 from traincost.analysis.decomposition import MIX
+from traincost.analysis.families import holm
 from traincost.analysis.verdicts import TOO_FEW
 from traincost.columns import SECONDS
 from traincost.reading.collection import read_collection
@@ -242,8 +243,8 @@ def test_factors_of_one_partition_are_tested_once():
 def test_holm_steps_down_and_leaves_out_missing_tests():
     p = np.array([0.04, 0.001, np.nan, 0.03, 0.2, 0.012])
     by_hand = [0.09, 0.005, np.nan, 0.09, 0.2, 0.048]  # 2 × 0.04 is less than 3 × 0.03
-    assert comparison.holm(p) == pytest.approx(by_hand, nan_ok=True)
-    assert np.isnan(comparison.holm(np.array([np.nan]))).all()
+    assert holm(p) == pytest.approx(by_hand, nan_ok=True)
+    assert np.isnan(holm(np.array([np.nan]))).all()
 
 
 def test_one_pair_is_too_few():
@@ -344,7 +345,7 @@ def test_the_whole_is_tested_apart_from_the_levels():
     after = before * 1.05 * np.exp(rng.normal(0, 0.06, 12))
     changes = compared(collection_of(config, before), collection_of(config, after))[0]
     row, levels = changes.iloc[0], changes.iloc[1:]
-    assert levels["p_family"].to_numpy() == pytest.approx(comparison.holm(levels["p"].to_numpy()))
+    assert levels["p_family"].to_numpy() == pytest.approx(holm(levels["p"].to_numpy()))
     assert row["p_family"] == pytest.approx(row["p"] / 2)  # one-sided, as the gate
 
 

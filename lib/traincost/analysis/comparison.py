@@ -22,6 +22,7 @@ import pandas as pd
 from scipy import stats
 
 from traincost.analysis import fields
+from traincost.analysis.families import holm
 from traincost.analysis.verdicts import ALPHA, TOO_FEW
 from traincost.columns import COST_ORDER, SCORE_PREFIX
 from traincost.words import natural
@@ -235,21 +236,6 @@ def tail(mean, se, df, two_sided=False):
         certain = abs(mean) > EXACT if two_sided else mean > EXACT
         return 0.0 if certain else 1.0
     return 2 * stats.t.sf(abs(mean / se), df) if two_sided else stats.t.sf(mean / se, df)
-
-
-def holm(p):
-    """Return p-values adjusted by Holm's step-down method; NaN, a missing test, is left out.
-
-    Equal to `statsmodels.stats.multitest.multipletests`, which collects garbage at each call (0.1 s).
-
-    >>> holm(np.array([0.01, 0.04, np.nan])).tolist()
-    [0.02, 0.04, nan]
-    """
-    adjusted, tested = np.full(len(p), np.nan), np.flatnonzero(np.isfinite(p))
-    order = tested[np.argsort(p[tested], kind="stable")]
-    steps = p[order] * np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
-    return adjusted
 
 
 def _judged(table, up, down):

@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 
 from traincost.analysis import fields
-from traincost.analysis.sessions import SIDES, is_place
+from traincost.analysis.roles import is_place
+from traincost.analysis.sessions import SIDES
 from traincost.columns import PREFIX
 from traincost.errors import NothingToReport, ParameterError
 from traincost.words import natural
@@ -73,7 +74,7 @@ class Pairing:
         return np.unique(self.pairs["configuration"].to_numpy(dtype=int))
 
 
-def pair(before, after, pair_by=None, replicates=("seed",), renamed=None):
+def pair(before, after, pair_by=None, replicates=(), renamed=None):
     """Pair the runs of two collections by configuration.
 
     Parameters

@@ -50,7 +50,7 @@ DEFAULTS = {
     "devices": 1,
     "price_per_hour": None,
     "currency": "USD",
-    "replicates": ["seed"],
+    "replicates": [],
 }
 
 

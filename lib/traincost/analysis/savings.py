@@ -30,7 +30,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def measured_savings(baseline, reruns, knobs, cadence_section=None, replicates=("seed",)):
+def measured_savings(baseline, reruns, knobs, cadence_section=None, replicates=()):
     """Set the bound of each knob against what runs with it turned really saved.
 
     Parameters

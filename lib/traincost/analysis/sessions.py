@@ -8,13 +8,14 @@ start order of that session.
 Contract: two collections' ``runs`` frames and their `pairs.Pairing` in, values and frames out.
 """
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+from traincost.analysis.order import DISTINCT, starts_s
+from traincost.analysis.roles import is_place
 from traincost.analysis.verdicts import ALPHA
 from traincost.columns import PREFIX
 from traincost.words import natural
@@ -23,14 +24,7 @@ APART, MIXED, UNKNOWN = "one after the other", "mixed", "not recorded"  # the st
 SIDES = ("before", "after")
 MIN_UNITS = 6  # configurations, to set their ratio against their start order
 MIN_DF = 4  # within configurations, where these are fewer
-DISTINCT = 0.8  # of the starts: with fewer, the runs were started together and have no order
 MAX_NAMED = 5  # places listed of a side
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_PLACE = re.compile(
-    r"(slurmd?_?)?(host|host_?name|node|node_?name|node_?id|node_?list|machine|machine_?id|worker|worker_?id"
-    r"|gpu_?id|gpu_?uuid|device_?id|cuda_visible_devices)"
-)
-_COUNTABLE = ("host", "node", "machine", "worker")  # with a number, how many there are
 
 
 @dataclass(frozen=True)
@@ -57,18 +51,6 @@ class Circumstances:
         return self.order == MIXED and not self.places
 
 
-def is_place(name, is_number=False):
-    """Say whether a setting, of numbers or of text, names the machine that a run was on.
-
-    >>> is_place("env.hostName"), is_place("slurmd_nodename"), is_place("machine_learning")
-    (True, True, False)
-    >>> is_place("worker"), is_place("worker", is_number=True)
-    (True, False)
-    """
-    plain = _CAMEL.sub("_", name.rsplit(".", 1)[-1]).lower().replace("-", "_")
-    return bool(_PLACE.fullmatch(plain)) and not (is_number and plain in _COUNTABLE)
-
-
 def circumstances(before, after):
     """Return the `Circumstances` of two collections, over their completed runs."""
     frames = [side.runs for side in (before, after)]
@@ -91,17 +73,6 @@ def circumstances(before, after):
 def _is_number(frames, name):
     columns = [frame[name] for frame in frames if name in frame]
     return all(pd.api.types.is_numeric_dtype(column.dtype) for column in columns)
-
-
-def starts_s(runs):
-    """Return when each run started, in seconds since 1970; NaN where that is not recorded."""
-    if "started_at" not in runs:
-        return np.full(len(runs), np.nan)
-    times = pd.to_datetime(runs["started_at"].astype("str"), errors="coerce", utc=True, format="ISO8601")
-    known = times.notna().to_numpy()
-    seconds = np.full(len(runs), np.nan)
-    seconds[known] = (times[known] - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
-    return seconds
 
 
 def _few(levels):

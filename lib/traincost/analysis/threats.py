@@ -16,6 +16,7 @@ import pandas as pd
 from scipy import stats
 
 from traincost.analysis import fields as _fields
+from traincost.analysis.families import holm
 from traincost.analysis.order import start_ranks, starts_s  # noqa: F401 - the answers take them from here
 from traincost.columns import PREFIX
 
@@ -65,7 +66,7 @@ def order(started_s, runtime_s, described):
         explained, p = _one_way(rank, codes, len(labels))
         rows.append((field.name, explained, p, len(rank)))
     table = pd.DataFrame(rows, columns=columns)
-    table["p"] = _holm(table["p"])
+    table["p"] = holm(table["p"].to_numpy(dtype=float))
     table = table[(table["explained"] >= EXPLAINED) & (table["p"] <= ALPHA)]
     return table.sort_values("explained", ascending=False, kind="stable", ignore_index=True)
 
@@ -83,15 +84,6 @@ def _one_way(y, codes, k):
         return between / total, 1.0
     within = max(total - between, 1e-12 * total)
     return between / total, float(stats.f.sf(between / df / (within / df_residual), df, df_residual))
-
-
-def _holm(p):
-    """Adjust p-values (Holm 1979)."""
-    p = np.asarray(p, dtype=float)
-    down = np.argsort(p, kind="stable")
-    adjusted = np.empty_like(p)
-    adjusted[down] = np.minimum(1.0, np.maximum.accumulate(p[down] * np.arange(len(p), 0, -1)))
-    return adjusted
 
 
 def overlap(started_s, runtime_s, asked, held=(), hosts=None):
@@ -267,7 +259,9 @@ def by_level(happened, described):
     p = _chi_square_p([codes[first] for codes, _ in shown], hits - sizes * total / n, sizes)
     rows = [
         _worst(field, codes, labels, happened, own)
-        for field, (codes, labels), own in zip(candidates, shown, _holm(p), strict=True)
+        for field, (codes, labels), own in zip(
+            candidates, shown, holm(np.asarray(p, dtype=float)), strict=True
+        )
     ]
     table = pd.DataFrame(rows, columns=columns)
     return table[table["p"] <= ALPHA].sort_values("p", kind="stable", ignore_index=True)
@@ -426,7 +420,7 @@ def drawn_at_random(described, rank):
     p += [_one_way(a, *_levels(f, first))[1] for a in ranks.values() for f in others]
     if rank is not None:
         p += [stats.spearmanr(a, rank[first]).pvalue for a in ranks.values()]
-    if min(_holm(p), default=0.0) <= ALPHA:
+    if min(holm(np.asarray(p, dtype=float)), default=0.0) <= ALPHA:
         return nothing
     return pd.DataFrame([(f.name, f.n_levels, len(first)) for f in drawn], columns=columns)
 
