@@ -12,7 +12,8 @@ PROFILING = [
     "contents", "top", "runtime-snapshot", "table-levels", "table-levels-across",
     "what-runtime-depends-on", "figure-effects", "table-effects", "table-ratios", "table-spread",
     "table-interactions", "table-threats", "figure-cells", "figure-levels", "time-per-occurrence",
-    "figure-occurrences", "table-occurrences", "where-the-time-goes", "figure-composition", "table-sections", "figure-subsections", "what-to-change",
+    "figure-occurrences", "table-occurrences", "where-the-time-goes", "figure-composition",
+    "table-sections", "figure-subsections", "what-to-change",
     "figure-knobs", "table-knobs", "what-it-cost", "table-spent", "how-this-was-made", "table-runs",
     "table-fields", "table-parameters", "table-versions",
 ]  # fmt: skip
