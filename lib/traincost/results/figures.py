@@ -65,6 +65,10 @@ class Figure:
         ``tick``, ``range``, ``hatch``, a colour, a (marker, colour) pair, or None for words alone.
     caption : Sentence
     args : tuple
+    note : Sentence, optional
+        Below it, small.
+    aliases : tuple of str
+        Ids that once stood here, and still lead to it.
     """
 
     name: str
@@ -72,6 +76,13 @@ class Figure:
     draw: object
     caption: Sentence
     args: tuple = ()
+    note: Sentence | None = None
+    aliases: tuple = ()
+
+    @property
+    def said(self):
+        """The caption and what stands below, as sentences."""
+        return (self.caption, self.note) if self.note else (self.caption,)
 
     @classmethod
     def of(cls, name, frame, draw, caption, *args):
