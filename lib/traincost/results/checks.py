@@ -71,6 +71,12 @@ def _knobs(name, value):
     knobs_of(value)
 
 
+def _section_kinds(name, value):
+    from traincost.analysis.kinds import checked_kinds
+
+    checked_kinds(value)
+
+
 def _scheduler(name, value):
     if value:
         from traincost.reading import engines
@@ -94,6 +100,7 @@ _CHECKS = {
     "path_pattern": _path_pattern,
     "links": _links,
     "knobs": _knobs,
+    "section_kinds": _section_kinds,
     "score_goal": lambda name, value: require(value in ("max", "min"), name, "one of max, min", value),
     "devices": _above_zero,
     "seeds": _above_zero,

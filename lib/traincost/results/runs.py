@@ -6,11 +6,12 @@ when it is first asked for, and once.
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
 from traincost.analysis import effects, fields, knobs, levels, order, sections, subsets
+from traincost.analysis.kinds import checked_kinds
 from traincost.analysis.knobs import knobs_of
 from traincost.columns import TimeUnit, time_unit
 from traincost.errors import ParameterError
@@ -31,6 +32,7 @@ def read(
     columns="",
     knobs=None,
     cadence_section="",
+    section_kinds=None,
     shared_settings=None,
     progress=None,
     workers=1,
@@ -59,6 +61,9 @@ def read(
         What could be changed (`analysis.knobs.Knob`); proposed from the sections if left out.
     cadence_section : str
         Section whose count is the number of scheduled evaluations.
+    section_kinds : dict of str to str, optional
+        Sections, or patterns in which ``*`` matches anything, to the kind of work that they are, where
+        their names do not tell (`analysis.kinds.KINDS`).
     shared_settings : list of str, optional
         Settings that are named among what all runs share; the shortest few if left out.
     progress : callable, optional
@@ -109,6 +114,7 @@ def read(
         columns=columns,
         knobs=None if knobs is None else tuple(knobs_of(knobs)),
         cadence_section=cadence_section,
+        section_kinds=checked_kinds(section_kinds or {}),
         shared_settings=None if shared_settings is None else listed("shared_settings", shared_settings),
         runtime_columns=tuple(listed("runtime_column", columns_of_table.runtime_column)),
     )
@@ -132,7 +138,7 @@ class Runs:
     ----------
     collection : Collection
         What was read.
-    replicates, factors, rows, columns, knobs, cadence_section, shared_settings
+    replicates, factors, rows, columns, knobs, cadence_section, section_kinds, shared_settings
         As `read` takes them.
     runtime_columns : tuple of str
         Columns of a table that the runtime is the sum of; empty for a directory.
@@ -149,6 +155,7 @@ class Runs:
     columns: str = ""
     knobs: tuple | None = None
     cadence_section: str = ""
+    section_kinds: Mapping = field(default_factory=dict)
     shared_settings: tuple | None = None
     runtime_columns: tuple = ()
     chosen: str = ""
