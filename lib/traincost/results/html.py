@@ -220,9 +220,12 @@ def figure(block):
         text(said if len(said) <= MAX_DESCRIBED else f"{said[: MAX_DESCRIBED - 1]}…")
         for said in (plain, f"Figure: {plain}")
     ]
+    drawn = svg.described(drawing.svg, f"figure-{name}", *titles)
+    if drawing.wide:
+        drawn += svg.described(drawing.wide, f"figure-{name}-wide", *titles)
     return template("figure").render(
         figure=block,
-        svg=Markup(svg.described(drawing.svg, f"figure-{name}", *titles)),
+        svg=Markup(drawn),
         legend=[(_mark(mark), said) for mark, said in drawing.legend],
     )
 
