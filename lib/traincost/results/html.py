@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from traincost.results import fluid, svg
 from traincost.results.escaping import MAX_SHOWN, breakable, shown, text  # noqa: F401 - taken from here
-from traincost.results.prose import Name, Number, When, key
+from traincost.results.prose import Name, Number, Phrase, When, key
 from traincost.results.tables import cell, in_tree_order, shade
 
 # matplotlib's markers as a legend shows them, in a box of 12.
@@ -54,7 +54,7 @@ def _part(part):
     if isinstance(part, When | Name):
         tag = "time" if isinstance(part, When) else "code"
         return Markup(f"<{tag}>{{}}</{tag}>").format(shown(part.text))
-    return text(part)
+    return shown(part.text) if isinstance(part, Phrase) else text(part)
 
 
 def template(name):
@@ -102,7 +102,7 @@ def aliases(names):
 def table(block):
     """Write a table, with its caption, notes on its columns, and what was cut."""
     headings = block.headings
-    frame = block.frame
+    printed = frame = block.here
     if block.tree:
         frame = frame.iloc[in_tree_order(frame[headings[0].name])]
     frame = frame.head(block.limit)
@@ -120,7 +120,7 @@ def table(block):
         hatch=fluid.hatching(f"table-{block.name}-hatch")
         if any((frame[name] == fluid.UNTIMED).any() for name in colours)
         else "",
-        n_more=len(block.frame) - len(frame),
+        n_more=len(printed) - len(frame),
     )
 
 
@@ -165,7 +165,7 @@ def _cells(block, row, label):
     named = breakable(shown(printed))  # a row's heading is narrow on a phone
     if first.code and not (block.rows and row[block.rows] == "total"):
         named = Markup("<code>{}</code>").format(named)
-    if first.swatch:
+    if first.swatch and row[first.swatch]:
         named = fluid.swatch(row[first.swatch], hatch) + named
     if first.sub and cell(first, row[first.sub]) not in ("", "–"):
         named += Markup('<span class="sub">{}</span>').format(breakable(shown(row[first.sub])))
@@ -209,7 +209,9 @@ def _bar(heading, row, hatch):
     scaled = [None if value is None or pd.isna(value) else value / bar.most for value in numbers]
     if scaled[0] is None:
         return Markup("")
-    return fluid.cell_bar(*scaled, colour=row[bar.colour] if bar.colour else "e1", hatch=hatch)
+    colour = row[bar.colour] if bar.colour else "e1"
+    # A total has no colour of its own, and no bar.
+    return fluid.cell_bar(*scaled, colour=colour, hatch=hatch) if colour else Markup("")
 
 
 def figure(block):

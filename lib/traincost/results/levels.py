@@ -7,6 +7,7 @@ import seaborn as sns
 
 from traincost.analysis import levels as analysis
 from traincost.columns import count
+from traincost.printing import time_parts, time_unit
 from traincost.results import svg
 from traincost.results.figures import (
     MAX_ROWS,
@@ -19,7 +20,7 @@ from traincost.results.figures import (
 )
 from traincost.results.numbers import key, number_of
 from traincost.results.prose import Name, Number, join, say
-from traincost.results.result import Result
+from traincost.results.result import More, Result
 from traincost.results.svg import INK, MUTED, PAGE, SERIES
 from traincost.results.tables import Heading, Table, of_settings
 
@@ -54,17 +55,58 @@ def levels(runs, *, name=""):
     table = analysis.level_runtimes(runtime_s, by)
     cells = analysis.cell_runtimes(runtime_s, by, across)
     each = analysis.level_of_runs(runtime_s, by)
+    beside = analysis.level_runtimes(runtime_s, across)
+    ids = runs.frame["run_id"]
     return Result.showing(
         "levels",
         table,
-        Figure.of("cells", cells, draw_cells, _caption_cells, unit),
+        _cells_table(cells, table, beside, len(runs)),
         Figure.of("levels", each, draw_levels, _caption_levels, table, by.name, unit),
-        _table(table, by, unit, runs.frame["run_id"]),
-        _table(
-            analysis.level_runtimes(runtime_s, across), across, unit, runs.frame["run_id"], "levels-across"
+        More(
+            say("Runtime by level: mean, median and range"),
+            (_table(table, by, unit, ids), _table(beside, across, unit, ids, "levels-across")),
         ),
         prefix=name,
         of=runs.label,
+    )
+
+
+def _cells_table(cells, by_level, by_other, n_runs):
+    """Mean runtime by two settings, as a heat map; None without a second setting."""
+    if not cells.size:
+        return None
+    rows = [level for level in by_level["level"] if level in cells.index]
+    columns = [level for level in by_other["level"] if level in cells.columns]
+    ordered = cells.loc[rows, columns]
+    # Levels that are called like a column of ours stay apart from it.
+    frame = ordered.set_axis([f"cell {i}" for i in range(len(columns))], axis=1)
+    frame.insert(0, "level", rows)
+    longest = float(np.nanmax(ordered.to_numpy()))
+    printed = dict(
+        zip(ordered.to_numpy().ravel(), time_parts(ordered.to_numpy().ravel(), longest), strict=True)
+    )
+
+    def hours(value):
+        return printed.get(value, "–")
+
+    cells_caption = Figure.of("cells", cells, draw_cells, _caption_cells, time_unit(longest))
+    each = "Mean runtime" if cells.attrs["n_most"] > 1 else "One run a cell"
+    return Table(
+        "cells",
+        say("Runtime of each {r} and {c}", r=Name(cells.index.name), c=Name(cells.columns.name)),
+        (
+            Heading("level", cells.index.name),
+            *(Heading(f"cell {i}", str(level), hours) for i, level in enumerate(columns)),
+        ),
+        frame.reset_index(drop=True),
+        n_runs,
+        note=say(
+            "{each}, slowest first both ways; the stronger the colour, the longer{empty}.",
+            each=each,
+            empty="; hatched: no run" if ordered.isna().to_numpy().any() else "",
+        ),
+        shades=(float(np.nanmin(ordered.to_numpy())), longest),
+        drawn=cells_caption,
     )
 
 

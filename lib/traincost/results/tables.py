@@ -13,6 +13,7 @@ from traincost.columns import significant
 from traincost.results import markup
 from traincost.results.prose import Sentence
 
+ELSEWHERE = "elsewhere"  # of a row: a table in the details prints it
 MAX_ROWS = 60  # on the page; the JSON has all
 MAX_COLUMNS = 16  # of a table with a column per score or cost; the JSON has all
 MAX_WIDE, MAX_NARROW = 6, 4  # columns, on a screen and on a phone; beyond them, a table scrolls
@@ -131,7 +132,8 @@ class Table:
     tree : bool
         The first column has paths: each row is set in below the one that its path begins with.
     rows : str
-        A column that says how a row is set: ``quiet`` (muted), ``total`` (bold, below a line), or empty.
+        A column that says how a row is set: ``quiet`` (muted), ``total`` (bold, below a line), empty, or
+        `ELSEWHERE`: another table of the page prints it.
     shades : tuple of float
         Least and most of a heat map, whose cells are shaded in eight steps; none for any other table.
     drawn : Figure, optional
@@ -155,6 +157,11 @@ class Table:
     shades: tuple = ()
     drawn: object = None
     aliases: tuple = ()
+
+    @property
+    def here(self):
+        """The rows that this table prints itself."""
+        return self.frame[self.frame[self.rows] != ELSEWHERE] if self.rows else self.frame
 
     @property
     def places(self):
