@@ -13,6 +13,7 @@ import click
 
 from traincost import __version__
 
+NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 CELL_FAILED, USAGE_ERROR, INTERRUPTED = 1, 2, 130
 
 
@@ -41,7 +42,7 @@ def _tell(line):
 
 def _printable(text):
     """Keep a name from a file from moving the cursor, or from looking like a line of ours."""
-    return "".join(c if c.isprintable() else "�" for c in text)
+    return "".join(c if c.isprintable() else " " if c == NO_BREAK_SPACE else "�" for c in text)
 
 
 class _NotebookCommand(click.Command):
@@ -294,14 +295,15 @@ def audit(file):
     Example: traincost audit systems.yaml
     """
     from traincost.estimation import estimates
+    from traincost.printing import significant
     from traincost.results.systems import read_systems
 
     reported = read_systems(file)
     found = estimates.contradictions(estimates.estimate_systems(reported.frame), reported.frame)
     for row in found.itertuples():
         line = (
-            f"{row.subject}: {row.kind}: {row.first:.3g} ({row.first_source}) against "
-            f"{row.second:.3g} ({row.second_source}), ratio {row.ratio:.3g}"
+            f"{row.subject}: {row.kind}: {significant(row.first)} ({row.first_source}) against "
+            f"{significant(row.second)} ({row.second_source}), ratio {significant(row.ratio)}"
         )
         click.echo(_printable(line))
     for row in reported.rejected.itertuples():

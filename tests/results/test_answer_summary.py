@@ -7,7 +7,7 @@ import pandas as pd
 from conftest import grid, runs_of
 
 import traincost as tc
-from traincost.columns import HOURS
+from traincost.printing import plain, time_text
 
 
 def sweep(scale=1.0):
@@ -30,11 +30,11 @@ def test_a_summary_is_at_most_five_true_sentences():
     answer = tc.summary(runs)
     assert len(answer.sentences) == 5
     text = str(answer)
-    assert text.startswith(f"12 completed runs took {HOURS.text(runs.runtime_s.sum())} in all")
+    assert text.startswith(f"12 completed runs took {plain(time_text(runs.runtime_s.sum()))} in all")
     assert "Runtime depends on task." in text
-    part = "The largest timed part of a run is eval, with 40.00 % of its runtime; 60.00 % was not timed"
+    part = "The largest timed part of a run is eval, with 40.0 % of its runtime; 60.0 % was not timed"
     assert part in text
-    possible = "The largest possible saving is that of eval (run it once): at most 36.00 % of a run"
+    possible = "The largest possible saving is that of eval (run it once): at most 36.0 % of a run"
     assert f"{possible}, if nothing else changes." in text
     assert text.endswith("1 run is left out of every statistic, 0.02 h of run time.")
 
@@ -48,7 +48,7 @@ def test_a_summary_says_what_a_turned_knob_saved():
 
 def test_a_summary_claims_nothing_where_there_is_nothing():
     text = str(tc.summary(runs_of({"a": ["x"]}, [36_000.0])))
-    assert text == "1 run took 10.00 h in all, 10.00 h each on average."
+    assert text == "1 run took 10.0 h in all, 10.0 h each on average."
     rng = np.random.default_rng(1)
     config = grid(a=list("xyz"), b=list("pqr"), c=["1", "2"])
     assert "can be told from chance" in str(tc.summary(runs_of(config, np.exp(rng.normal(8, 0.3, 18)))))
@@ -58,7 +58,7 @@ def test_hours_of_runs_left_out_are_counted():
     runs = runs_of({"a": ["x"]}, [36_000.0])
     status = ["failed", "failed", "running"]
     text = str(with_excluded(runs, status=status, runtime_s=[3600.0, np.nan, 1800.0]))
-    left_out = "left out: 3 (2 failed and 1 running); 1.50 h of runtime that no statistic here includes"
+    left_out = "left out: 3 (2 failed and 1 running); 1.5 h of runtime that no statistic here includes"
     assert left_out in text.splitlines()
 
 

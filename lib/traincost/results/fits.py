@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 
-from traincost.columns import significant
 from traincost.estimation import estimates
+from traincost.printing import SPACE, power, significant, two
 from traincost.results.figures import Figure, axes_of, powers_of_ten
 from traincost.results.numbers import eta, key, number_of
 from traincost.results.prose import Number, say
 from traincost.results.svg import GRID, MUTED, SERIES
-from traincost.results.tables import Heading, Table, two
+from traincost.results.tables import Heading, Table
 
 
 def conversion_blocks(estimated):
@@ -37,8 +37,8 @@ def _line(fit):
     factor = 10 ** fit.interval(fit.x_mean)
     return {
         "n": number_of("conversion.n", fit.n),
-        "a": Number("conversion.intercept", fit.intercept, f"{fit.intercept:.2f}"),
-        "b": Number("conversion.slope", fit.slope, f"{fit.slope:.2f}"),
+        "a": Number("conversion.intercept", fit.intercept, two(fit.intercept)),
+        "b": Number("conversion.slope", fit.slope, two(fit.slope)),
         "r": eta("conversion.r_squared", fit.r_squared),
         "w": Number("conversion.factor", factor, significant(factor, 2)),
     }
@@ -154,7 +154,7 @@ def _projection(form, found):
 
 
 def _power(name, log10_flop):
-    text = "no limit" if np.isinf(log10_flop) else f"1e{log10_flop:.0f} FLOP"
+    text = "no limit" if np.isinf(log10_flop) else f"{power(log10_flop)}{SPACE}FLOP"
     return Number(name, log10_flop, text)
 
 

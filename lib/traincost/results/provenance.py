@@ -5,7 +5,7 @@ import json
 import pandas as pd
 
 from traincost.analysis.fields import ALL_RUNS
-from traincost.columns import count
+from traincost.printing import count, time_text
 from traincost.results.numbers import number_of
 from traincost.results.prose import Number, say
 from traincost.results.result import Result
@@ -31,7 +31,7 @@ def provenance(runs, *, name=""):
         "provenance",
         runs.fields,
         _permutations(runs.effects),
-        _runs_table(runs.frame, by, across, runs.unit),
+        _runs_table(runs.frame, by, across),
         _fields_table(runs.fields, len(runs.frame)),
         prefix=name,
         of=runs.label,
@@ -62,7 +62,7 @@ def _permutations(effects):
     return said
 
 
-def _runs_table(frame, by, across, unit):
+def _runs_table(frame, by, across):
     """The runs with their files and settings, the slowest first: where every other table comes from."""
     shown = [field for field in (by, across) if field is not None and field.name != ALL_RUNS]
     levels = {f"level.{f.name}": [f.labels[code] for code in f.codes] for f in shown}
@@ -77,7 +77,7 @@ def _runs_table(frame, by, across, unit):
         (
             Heading("run_id", "run"),
             *(Heading(f"level.{f.name}", f.name) for f in shown),
-            Heading("runtime_s", f"runtime ({unit.symbol})", unit.number),
+            Heading("runtime_s", "runtime", time_text),
             Heading("path", "file"),
         ),
         listed,

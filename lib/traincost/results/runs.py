@@ -13,8 +13,8 @@ import pandas as pd
 from traincost.analysis import effects, fields, knobs, levels, order, sections, subsets
 from traincost.analysis.kinds import checked_kinds
 from traincost.analysis.knobs import knobs_of
-from traincost.columns import TimeUnit, time_unit
 from traincost.errors import ParameterError
+from traincost.printing import TimeUnit, time_unit
 from traincost.reading.collection import Collection, read_collection
 from traincost.reading.formats.table import Table as TableColumns
 from traincost.results.snapshot import nothing_chosen, snapshot

@@ -6,7 +6,7 @@ import pandas as pd
 
 from traincost.analysis import sections
 from traincost.analysis.sections import OTHER, UNATTRIBUTED
-from traincost.columns import count, percent, significant
+from traincost.printing import count, percent, ratio_text, share_text, time_text
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, cut, label_rows
 from traincost.results.numbers import (
     LARGE_REST,
@@ -22,7 +22,7 @@ from traincost.results.numbers import (
 from traincost.results.prose import Name, Number, join, say
 from traincost.results.result import Result
 from traincost.results.svg import INK, PAGE, REST, SERIES
-from traincost.results.tables import Heading, Table, times
+from traincost.results.tables import Heading, Table
 
 LABELLED = 0.05  # of a bar: what is wide enough for its number
 
@@ -119,7 +119,7 @@ def _in_some(shares):
 
 
 def _overlapping(row):
-    x = Number(key("sections", row.section, "overlap"), row.overlap, times(row.overlap))
+    x = Number(key("sections", row.section, "overlap"), row.overlap, ratio_text(row.overlap))
     return say("{s} ({x} as long together)", s=Name(row.section), x=x)
 
 
@@ -161,7 +161,7 @@ def times_of_runtime(value):
     """Return a share as it is printed: one above the whole, of several threads, as a multiple."""
     if value < -sections.TOLERANCE:  # what sections that overlap leave untimed
         return "none"
-    return percent(value) if value <= 1 + sections.TOLERANCE else f"{times(value)} the runtime"
+    return share_text(value) if value <= 1 + sections.TOLERANCE else f"{ratio_text(value)} the runtime"
 
 
 def _dominant(top, parts, shares):
@@ -209,7 +209,7 @@ def _overlapping_runs(rest):
         say(
             "In some runs top-level sections overlap in time (threads, or double timing) and together take "
             "{x} as long as the run.",
-            x=Number("unattributed.overlap", rest["overlap"], times(rest["overlap"])),
+            x=Number("unattributed.overlap", rest["overlap"], ratio_text(rest["overlap"])),
         )
     ]
 
@@ -262,7 +262,7 @@ def draw_composition(composition):
                 axes.text(
                     start + part_share / 2,
                     place,
-                    percent(part_share, 0).removesuffix(" %"),
+                    f"{100 * part_share:.0f}",
                     ha="center",
                     va="center",
                     color=INK if part == UNATTRIBUTED else PAGE,
@@ -274,7 +274,7 @@ def draw_composition(composition):
     axes.set_xlabel("mean share of runtime")
     legend = [(SERIES[i % len(SERIES)], part) for i, part in enumerate(parts)]
     legend.append((REST, UNATTRIBUTED))
-    legend.append((None, f"numbers: per cent, of parts of {percent(LABELLED, 0)} or more"))
+    legend.append((None, f"numbers: per cent, of parts of {percent(LABELLED)} or more"))
     return figure, [*legend, *cut(len(composition) - 1)]
 
 
@@ -302,9 +302,9 @@ def _table(frame):
             Heading("share", "mean share", times_of_runtime, "each run counts once; absent counts as zero"),
             Heading("share_present", "where present", times_of_runtime, "mean over the runs that have it"),
             Heading("pooled_share", "pooled share", times_of_runtime, "all seconds over all runtime"),
-            Heading("per_occurrence_s", "one occurrence", _seconds, "seconds / count, mean over runs"),
+            Heading("per_occurrence_s", "one occurrence", time_text, "seconds / count, mean over runs"),
             Heading("count", "times a run", count),
-            Heading("untimed_share", "untimed inside", percent, "mean share that its children leave"),
+            Heading("untimed_share", "untimed inside", share_text, "mean share that its children leave"),
             Heading("present", "in runs"),
             Heading("kind", "place"),
         ),
@@ -316,11 +316,7 @@ def _table(frame):
 
 def _printed_sum(shares):
     """Say what percentages add up to as they are printed, where rounding keeps them from a hundred."""
-    total = sum(round(10_000 * share) for share in shares) / 10_000
+    total = sum(round(1_000 * share) for share in shares) / 1_000
     if total == 1:
         return ""
-    return say(", as printed to {x} by rounding", x=Number("sections.printed_sum", total, percent(total)))
-
-
-def _seconds(value):
-    return f"{significant(value)} s"
+    return say(", as printed to {x} by rounding", x=Number("sections.printed_sum", total, share_text(total)))

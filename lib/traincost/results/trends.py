@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from traincost.columns import count, significant
 from traincost.estimation import estimates
 from traincost.estimation import trends as estimation
 from traincost.estimation.trends import ALL, LARGE, REGULAR
+from traincost.printing import count, significant, two
 from traincost.results import checks
 from traincost.results.figures import Figure, axes_of, powers_of_ten
 from traincost.results.numbers import first_names, key, number_of, plural
 from traincost.results.prose import Name, Number, When, join, say
 from traincost.results.result import Result
 from traincost.results.svg import MUTED, SERIES
-from traincost.results.tables import Heading, Origin, Table, setting, two
+from traincost.results.tables import Heading, Origin, Table, setting
 
 _GROUPS = {ALL: "all systems", REGULAR: "regular-scale systems", LARGE: "large-scale systems"}
 GROUPS = f"{LARGE}: set apart by its z-score; {REGULAR}: the others of such an era; {ALL}: none is set apart"
