@@ -36,7 +36,7 @@ def test_a_summary_is_at_most_five_true_sentences():
     assert part in text
     possible = "The largest possible saving is that of eval (run it once): at most 36.0 % of a run"
     assert f"{possible}, if nothing else changes." in text
-    assert text.endswith("1 run is left out of every statistic, 0.02 h of run time.")
+    assert text.endswith("1 run is left out of every statistic, 1 min 0 s of run time.")
 
 
 def test_a_summary_says_what_a_turned_knob_saved():
