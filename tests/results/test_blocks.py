@@ -187,6 +187,15 @@ def test_rows_can_be_a_total_or_quiet():
     ]
 
 
+def test_how_a_row_is_set_is_not_among_its_data():
+    frame = pd.DataFrame({"a": ["x"], "n": [0.5], "how": ["quiet"], "colour": ["e1"], "low": [0.4]})
+    share = Heading("n", "n", two, bar=Bar(low="low", colour="colour"))
+    made = table(frame, Heading("a", "a", swatch="colour"), share, rows="how")
+    assert table_data(made)["columns"] == ["a", "n", "low"]
+    assert made.to_csv() == "a,n,low\r\nx,0.5,0.4\r\n"
+    assert 'tr class="quiet"' in html.table(made)
+
+
 def test_a_heat_map_shades_in_equal_ratios_and_hatches_what_is_empty():
     assert [shade(value, 1.0, 100.0) for value in (1.0, 10.0, 100.0)] == ["q0", "q4", "q7"]
     assert [shade(value, -1.0, 1.0) for value in (-1.0, 0.5, float("nan"))] == ["q0", "q5", "none"]

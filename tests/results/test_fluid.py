@@ -172,16 +172,13 @@ def test_names_from_runs_are_text_wherever_they_stand():
 @pytest.mark.parametrize("width", [fluid.NARROW, fluid.WIDE])
 @pytest.mark.parametrize("n", [1, 2, 5, 9])
 def test_labels_below_a_bar_stay_within_it(width, n):
-    labels = [((i + 0.5) / n, f"a_section_with_a_long_name_{i} 12.3 %") for i in range(n)]
+    labels = [((i + 0.5) / n, f"a_section_with_a_name_{i} 12.3 %") for i in range(n)]
     placed = fluid._leaders(labels, width)
-    assert sorted(label.row for label in placed) == list(range(n))
+    assert sorted(label.text for label in placed) == sorted(text for _, text in labels)
     for label in placed:
-        length = (fluid.width_of(label.text, fluid.SIZE) + 5) / width
-        low, high = (
-            (label.at, label.at + length) if label.anchor == "start" else (label.at - length, label.at)
-        )
-        assert low >= -1e-9
-        assert high <= 1 + 1e-9
+        low, high = label.span
+        assert -1e-9 <= low < high <= 1 + 1e-9
+        assert not label.overlaps([other for other in placed if other is not label])
 
 
 def test_text_is_as_wide_as_its_letters_and_is_cut_in_the_middle():
@@ -244,3 +241,11 @@ def test_without_a_style_sheet_mid_tones_are_seen_on_light_and_dark():
         if not name.endswith("3"):
             assert contrast(fill, "#ffffff") >= 3, name
             assert contrast(fill, "#111111") >= 3, name
+
+
+def test_labels_share_a_row_where_they_are_apart_and_no_line_crosses_them():
+    placed = fluid._leaders([(0.3, "left 1 %"), (0.9, "right 2 %")], 600)
+    assert [label.row for label in placed] == [0, 0]
+    close = fluid._leaders([(x, f"a_section_{x} 1 %") for x in (0.5, 0.52, 0.54, 0.9)], 600)
+    assert sum(label.crossed(close) for label in close) == 0
+    assert max(label.row for label in close) == 2

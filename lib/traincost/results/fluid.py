@@ -286,7 +286,8 @@ class _Bars:
                 if part not in inside and share > 0
             ]
             self.outside.append(_leaders(labels, width))
-            y += BAR + ROW * len(labels) + (14 if len(rows) > 1 else 0)
+            below = 1 + max((label.row for label in self.outside[-1]), default=-1)
+            y += BAR + ROW * below + (6 if below else 0) + (14 if len(rows) > 1 else 0)
         self.height = y
 
     def _places(self, row):
@@ -370,52 +371,75 @@ def _segments(places, top, height, name):
 
 
 class _Label(NamedTuple):
-    """A label below a bar: where its line comes down, where it ends, and how it is set."""
+    """A label below a bar: where its line comes down, where its text ends there, and how long that is."""
 
     line: float
     at: float
     text: str
     anchor: str
-    row: int
+    length: float
+    row: int = 0
+
+    @property
+    def span(self):
+        """From where to where it reaches, as fractions of the width."""
+        return (
+            (self.at, self.at + self.length) if self.anchor == "start" else (self.at - self.length, self.at)
+        )
+
+    def overlaps(self, others):
+        """Say whether it stands where another of its row does."""
+        low, high = self.span
+        return any(other.row == self.row and low < other.span[1] and other.span[0] < high for other in others)
+
+    def crossed(self, others):
+        """Count the lines that cross it, and half a one where it neither begins nor ends at its own."""
+        low, high = self.span
+        lines = sum(other.row > self.row and low <= other.line <= high for other in others)
+        return lines + 0.5 * (self.at != self.line)
 
 
 def _leaders(labels, width):
-    """Set labels below a bar, each in a row of its own, so that as few as possible are crossed by lines.
+    """Set labels below a bar, so that no label is crossed by the line of another where that is possible.
 
     The first `k` stand to the right of their lines and the others to the left, in whichever order and
-    with whichever `k` crosses least.
+    with whichever `k` crosses least, in as few rows as that takes.
     """
     candidates = []
     for k in dict.fromkeys((0, len(labels), *range(len(labels)))):
         to_the_right = [*range(k - 1, -1, -1)]
         to_the_left = [*range(k, len(labels))]
         for order in (to_the_left + to_the_right, to_the_right + to_the_left):
-            rows = {i: row for row, i in enumerate(order)}
-            made = [
-                _label(*label, "start" if i < k else "end", rows[i], width) for i, label in enumerate(labels)
-            ]
-            candidates.append((_crossed(made, width), len(candidates), made))
-    return min(candidates)[2] if candidates else []
+            made = []
+            for i in order:
+                made.append(_set(_label(*labels[i], "start" if i < k else "end", width), made))
+            cost = (sum(label.crossed(made) for label in made), max((label.row for label in made), default=0))
+            candidates.append((*cost, len(candidates), made))
+    return min(candidates)[3] if candidates else []
 
 
-def _label(line, said, anchor, row, width):
+def _label(line, said, anchor, width):
     said = fitting(said, width - 5, SIZE)
     needed = (width_of(said, SIZE) + 5) / width
     at = min(line, 1 - needed) if anchor == "start" else max(line, needed)
-    return _Label(line, max(at, 0.0), said, anchor, row)
+    return _Label(line, max(at, 0.0), said, anchor, needed)
 
 
-def _crossed(labels, width):
-    """Count lines that cross labels, and labels that do not begin or end at their line."""
-    count = 0
-    for label in labels:
-        length = width_of(label.text, SIZE) / width
-        low, high = (
-            (label.at, label.at + length) if label.anchor == "start" else (label.at - length, label.at)
-        )
-        count += sum(other.row > label.row and low <= other.line <= high for other in labels)
-        count += 0.5 * (label.at != label.line)
-    return count
+def _set(label, placed):
+    """Return the label in the first row that holds it without a crossing, or in one of its own."""
+    last = max((other.row for other in placed), default=-1) + 1
+    for row in range(last):
+        moved = label._replace(row=row)
+        together = [*placed, moved]
+        if not (
+            moved.overlaps(placed) or sum(each.crossed(together) for each in together) > _crossed(placed)
+        ):
+            return moved
+    return label._replace(row=last)
+
+
+def _crossed(labels):
+    return sum(label.crossed(labels) for label in labels)
 
 
 def _labels(labels, bottom):
@@ -623,7 +647,7 @@ def fitting(said, width, size, bold=False):
     >>> fitting("a_long_name_of_a_section", 80, 12)
     'a_long…ection'
     """
-    said = "".join(c if c.isprintable() else "·" for c in str(said))
+    said = "".join(c if c.isprintable() or c == "\N{NO-BREAK SPACE}" else "·" for c in str(said))
     if width_of(said, size, bold) <= width:
         return said
     low, high = 0, len(said)

@@ -36,6 +36,7 @@ LINES = {
     "hatch": ("M0 12L12 0M0 6L6 0M6 12L12 6", 1),
 }
 MAX_ON_A_LINE = 34  # characters of a text cell that is not broken into lines
+MAX_HEAD = 11  # characters of a column's heading that is not broken into lines
 MAX_DEPTH = 3  # of a section in a tree, to which it is set in
 MAX_DESCRIBED = 2_000  # characters of a figure's description for a screen reader
 
@@ -149,7 +150,10 @@ def _heads(headings):
             said = text(heading.bar.text) if heading.bar.text else Markup('<span class="vh">bar</span>')
             heads.append(("bar", said))
         kind = " ".join(filter(None, ["" if heading.is_text else "number", "wide" if unseen else ""]))
-        heads.append((kind, breakable(shown(heading.text))))
+        said = (
+            heading.text if len(heading.text) > MAX_HEAD else heading.text.replace(" ", "\N{NO-BREAK SPACE}")
+        )
+        heads.append((kind, breakable(shown(said))))
     return heads
 
 
@@ -218,9 +222,12 @@ def figure(block):
         text(said if len(said) <= MAX_DESCRIBED else f"{said[: MAX_DESCRIBED - 1]}…")
         for said in (plain, f"Figure: {plain}")
     ]
+    drawn = svg.described(drawing.svg, f"figure-{name}", *titles)
+    if drawing.wide:
+        drawn += svg.described(drawing.wide, f"figure-{name}-wide", *titles)
     return template("figure").render(
         figure=block,
-        svg=Markup(svg.described(drawing.svg, f"figure-{name}", *titles)),
+        svg=Markup(drawn),
         legend=[(_mark(mark), said) for mark, said in drawing.legend],
     )
 

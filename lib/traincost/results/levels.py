@@ -11,8 +11,6 @@ from traincost.printing import time_parts, time_unit
 from traincost.results import svg
 from traincost.results.figures import (
     MAX_ROWS,
-    WIDE,
-    WIDTH,
     Figure,
     axes_of,
     clipped,
@@ -26,7 +24,6 @@ from traincost.results.result import More, Result
 from traincost.results.svg import INK, MUTED, PAGE, SERIES
 from traincost.results.tables import Heading, Table, of_settings
 
-NARROW_CELLS = 7  # columns of a heat map whose numbers `WIDTH` holds side by side
 EQUAL_CONTRAST = 0.179  # relative luminance against which black and white contrast alike
 BLACK = "#000001"  # black itself is no attribute in SVG, and would take the colour of the page's text
 MANY_RUNS = 300  # from which a level's runs are drawn as a violin instead of points
@@ -160,7 +157,7 @@ def _caption_levels(runtimes, levels, name, unit):
 
 def draw_cells(table, unit):
     """Mean runtime by two factors; `table` is levels x levels in seconds, NaN where empty."""
-    figure, axes = axes_of(0.9 + 0.36 * len(table), WIDTH if table.shape[1] <= NARROW_CELLS else WIDE)
+    figure, axes = axes_of(0.9 + 0.36 * len(table))
     sns.heatmap(
         table / unit.seconds,
         ax=axes,
@@ -221,21 +218,35 @@ def draw_levels(runtimes, table, name, unit):
     axes.vlines(
         means / unit.seconds, np.arange(len(levels)) - 0.36, np.arange(len(levels)) + 0.36, color=INK, lw=1.8
     )
-    axes.axvline(runtimes["runtime_s"].mean() / unit.seconds, color=SERIES[1], linewidth=1.1)
-    axes.axvline(
-        runtimes["runtime_s"].median() / unit.seconds, color=SERIES[1], linewidth=1.1, linestyle=(0, (4, 3))
-    )
     label_rows(axes, levels)
     axes.set_xlim(left=0)
-    axes.set_ylabel(clipped(name))
+    _lines_of_all(axes, runtimes["runtime_s"], unit)
+    axes.set_ylabel("")
     axes.set_xlabel(f"runtime ({unit.symbol})")
     axes.grid(axis="x")
     legend = [
         (SERIES[0], "the runs of a level" if len(shown) > MANY_RUNS else "a run"),
         ("tick", "mean of the level"),
-        (SERIES[1], "mean (solid) and median (dashed) of all runs"),
     ]
     return figure, legend + cut(len(table))
+
+
+def _lines_of_all(axes, runtime_s, unit):
+    """Draw the mean and the median of all runs as lines with their values above."""
+    lines = {"mean": (runtime_s.mean(), "-"), "median": (runtime_s.median(), (0, (4, 3)))}
+    sides = ("left", "right") if lines["mean"][0] >= lines["median"][0] else ("right", "left")
+    for (name, (value, style)), side in zip(lines.items(), sides, strict=True):
+        at = value / unit.seconds
+        axes.axvline(at, color=SERIES[1], linewidth=1.2, linestyle=style)
+        axes.annotate(
+            f"{name} {unit.text(value)}",
+            (at, 1),
+            (3 if side == "left" else -3, 4),
+            xycoords=axes.get_xaxis_transform(),
+            textcoords="offset points",
+            ha=side,
+            color=SERIES[1],
+        )
 
 
 def _table(frame, field, unit, run_ids, table="levels"):

@@ -376,10 +376,10 @@ def table_data(table):
     return {
         "caption": table.caption.plain(),
         **_note(table),
-        "columns": [str(name) for name in table.frame.columns],
+        "columns": [str(name) for name in table.data.columns],
         "n_runs": int(table.n_runs),
         "filter": table.filter,
-        "rows": html.jsonable(table.frame.to_dict("records")),
+        "rows": html.jsonable(table.data.to_dict("records")),
         "origins": [_origin(origin) for origin in table.origin_of_rows()],
     }
 

@@ -180,6 +180,17 @@ class Table:
         on_phone = sum(not (h.hide_on_phone or h.below_on_phone) for h in self.headings)
         return bool(self.shades) or columns > MAX_WIDE or on_phone > MAX_NARROW
 
+    @property
+    def data(self):
+        """The frame without the columns that only say how a row is set, and in which colour."""
+        looks = {
+            self.rows,
+            *(h.swatch for h in self.headings),
+            *(h.bar.colour for h in self.headings if h.bar),
+        }
+        looks -= {heading.name for heading in self.headings}
+        return self.frame[[name for name in self.frame.columns if name not in looks]]
+
     def origin_of_rows(self):
         """Return an `Origin` per row."""
         return self.origins or (Origin(self.n_runs, self.filter),) * len(self.frame)
@@ -200,7 +211,7 @@ class Table:
 
     def to_csv(self):
         """Return the whole frame as CSV, numbers in full."""
-        return markup.rows_as_csv(self.frame.columns, self.frame.itertuples(index=False, name=None))
+        return markup.rows_as_csv(self.data.columns, self.data.itertuples(index=False, name=None))
 
     def __str__(self):
         return self.to_markdown()
