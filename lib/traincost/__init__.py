@@ -18,6 +18,7 @@ _HOMES = {
     "levels": "results.levels",
     "listing": "results.listing",
     "occurrences": "results.occurrences",
+    "differences": "results.differences",
     "shares": "results.shares",
     "knobs": "results.knobs",
     "costs": "results.costs",

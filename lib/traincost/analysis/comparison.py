@@ -126,7 +126,9 @@ def _partitions(pairing, configurations):
         codes = np.array([labels.index(level) for level in levels])
         if name in pairing.numbers:
             values = pairing.numbers[name][configurations]
-            codes, labels = fields.bins(fields.Field(name, "numeric", tuple(labels), codes, values))
+            codes, labels = fields.bins(
+                fields.Field(name, "numeric", tuple(labels), codes, values, trend=True)
+            )
             present, codes = np.unique(codes, return_inverse=True)
             labels = [labels[k] for k in present]
         if len(labels) > 1:

@@ -10,6 +10,7 @@ Contract: frames and arrays in, arrays and numbers out.
 import numpy as np
 import pandas as pd
 from scipy import stats
+from statsmodels.stats.libqsturng import qsturng
 
 from traincost.analysis.designs import means, within
 
@@ -75,7 +76,7 @@ def goes_beyond_drift(y, field):
     # The widest difference for its standard error is among the extremes of few levels; all are looked at.
     order = np.argsort(mean)
     low, high = order[: min(len(n), 200)], order[-min(len(n), 200) :]
-    quantile = stats.studentized_range.ppf(0.95, len(n), df)
+    quantile = float(qsturng(0.95, len(n), df))
     apart = mean[high][:, None] - mean[low][None, :]
     half = quantile * spread * np.sqrt((1 / n[high][:, None] + 1 / n[low][None, :]) / 2)
     return bool((apart - half).max() > np.log(DRIFT))

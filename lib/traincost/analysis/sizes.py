@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from scipy import stats
+from statsmodels.stats.libqsturng import qsturng
 
 from traincost.analysis.designs import (
     design,
@@ -187,7 +188,7 @@ def _games_howell(y, codes, a, b, k):
 def _quantile(k, df):
     if k == 2:
         return np.sqrt(2) * stats.t.ppf((1 + LEVEL) / 2, df)
-    return stats.studentized_range.ppf(LEVEL, k, df)
+    return float(qsturng(LEVEL, k, df))  # within 0.1 % of scipy's, which takes 0.1 s
 
 
 def _slope(field, sample):

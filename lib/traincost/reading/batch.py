@@ -53,6 +53,7 @@ def reader(listing, run, rule, progress=iter, stamped=False):
     """
     # One bar for all readers; what turns out to be a part of a run never moves it.
     bar = iter(progress(listing.sources))
+    next(bar, None)  # a source counts as read when the next one is asked for
 
     def read(places):
         tasks = (_task(listing, places[i : i + BATCH], rule, stamped) for i in range(0, len(places), BATCH))

@@ -353,7 +353,7 @@ def draw_changes(changes):
     pairs = zip(changes["factor"], changes["level"], strict=True)
     label_rows(axes, [f"{factor}={level}" if factor else level for factor, level in pairs])
     percent_axis(axes)
-    axes.set_xlabel("change of runtime (left of zero: faster)")
+    axes.set_xlabel("change of runtime; left of zero: faster")
     return figure, [
         (SERIES[1], "told from chance"),
         (REST, "not told from chance"),

@@ -7,12 +7,12 @@ from traincost.analysis import costs as analysis
 from traincost.columns import column
 from traincost.printing import MISSING, count, money, plus_minus, share_text, significant, time_text
 from traincost.results.checks import check
-from traincost.results.figures import Figure, axes_of, clipped
+from traincost.results.figures import Figure, axes_of, clipped, label_above
 from traincost.results.numbers import N_NAMED, names, number_of, plural
 from traincost.results.prose import Name, Number, join, say
 from traincost.results.result import Result
 from traincost.results.runs import listed
-from traincost.results.svg import REST, SERIES
+from traincost.results.svg import PAGE, REST, SERIES
 from traincost.results.tables import MAX_COLUMNS, Heading, Origin, Table, as_printed, of_one, of_settings
 from traincost.words import unique
 
@@ -262,16 +262,16 @@ def _front_settings(front, described, runs):
 
 def draw_front(points, cost_label, score_label):
     """Score against cost; ``cost``, ``score``, ``front`` (no other run beats it on both)."""
-    figure, axes = axes_of(3.4)
-    for front, colour, size in ((False, REST, 4.5), (True, SERIES[1], 6)):
+    figure, axes = axes_of(3.6)
+    for front, mark, colour, size in ((False, "o", REST, 5), (True, "D", SERIES[1], 6.5)):
         shown = points[points["front"].eq(front)]
-        axes.plot(shown["cost"], shown["score"], "o", color=colour, markersize=size)
-    axes.set_xlabel(clipped(cost_label, 60))
-    axes.set_ylabel(clipped(score_label, 60))
+        axes.plot(shown["cost"], shown["score"], mark, color=colour, markersize=size, mec=PAGE, mew=0.6)
+    axes.set_xlabel(clipped(cost_label, 48))
     axes.grid(axis="both")
+    label_above(axes, clipped(score_label, 48))
     return figure, [
-        (SERIES[1], "no other run is both cheaper and better"),
-        (REST, "another run is cheaper and better"),
+        (("D", SERIES[1]), "no other run is both cheaper and better"),
+        (("o", REST), "another run is cheaper and better"),
     ]
 
 

@@ -5,10 +5,17 @@ import pandas as pd
 
 from traincost.estimation import estimates
 from traincost.printing import SPACE, power, significant, two
-from traincost.results.figures import Figure, axes_of, powers_of_ten
+from traincost.results.beside import name_points
+from traincost.results.figures import (
+    Figure,
+    axes_of,
+    labels_on_grid,
+    powers_of_ten,
+    thinned,
+)
 from traincost.results.numbers import eta, key, number_of
 from traincost.results.prose import Number, say
-from traincost.results.svg import GRID, MUTED, SERIES
+from traincost.results.svg import GRID, MUTED, PAGE, SERIES
 from traincost.results.tables import Heading, Table
 
 
@@ -66,20 +73,26 @@ def _caption(points, fit):
 
 def draw_conversion(points, fit):
     """Hardware burden against network operations with the fitted line and its interval."""
-    figure, axes = axes_of(3.6)
+    figure, axes = axes_of(3.8)
     x = np.linspace(fit.x_low, fit.x_high, 60)
     middle = fit.intercept + fit.slope * x
     half = np.array([fit.interval(value) for value in x])
     axes.fill_between(10**x, 10 ** (middle - half), 10 ** (middle + half), color=GRID, linewidth=0)
-    axes.plot(10**x, 10**middle, color=SERIES[1], linewidth=1.4)
-    axes.plot(points["operations_flop"], points["burden_flop"], "o", color=SERIES[0], markersize=5)
-    axes.plot(10**x, 10**x, color=MUTED, linewidth=0.9, linestyle=(0, (4, 3)))
+    axes.plot(10**x, 10**middle, color=SERIES[1], linewidth=1.6)
+    shown = thinned(points.sort_values("operations_flop", ignore_index=True))
+    operations, burden = shown["operations_flop"].to_numpy(), shown["burden_flop"].to_numpy()
+    axes.plot(operations, burden, "o", color=SERIES[0], markersize=5.5, mec=PAGE, mew=0.6)
+    axes.plot(10**x, 10**x, color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.margins(x=0.1, y=0.08)
     powers_of_ten(axes.xaxis)
     powers_of_ten(axes.yaxis)
+    axes.grid(axis="y")
+    labels_on_grid(axes, "hardware burden (FLOP)")
     axes.set_xlabel("network operations (FLOP)")
-    axes.set_ylabel("hardware burden (FLOP)")
+    ends = [len(shown) - 1, 0, *range(1, len(shown) - 1)]
+    name_points(axes, operations[ends], burden[ends], list(shown["system"].iloc[ends]), 4)
     below = " (the fit knows nothing of the dashed limit)" if (middle - half < x).any() else ""
     return figure, [
         (("o", SERIES[0]), "a system with both measures"),

@@ -31,6 +31,13 @@ class Name:
 
 
 @dataclass(frozen=True)
+class Phrase:
+    """Words from a parameter, set as words and not as a name."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class When:
     """A date or time."""
 
@@ -39,7 +46,7 @@ class When:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sequence of words (str), `Number`, `Name` and `When`."""
+    """A sequence of words (str), `Number`, `Name`, `Phrase` and `When`."""
 
     parts: tuple
 

@@ -7,9 +7,11 @@ import pandas as pd
 from traincost.analysis.fields import ALL_RUNS
 from traincost.printing import count, time_text
 from traincost.results.numbers import number_of
-from traincost.results.prose import Number, say
-from traincost.results.result import Result
+from traincost.results.prose import Name, Number, Phrase, say
+from traincost.results.result import More, Result
 from traincost.results.tables import MAX_RUN_ROWS, MAX_RUNS, Heading, Table, of_one
+
+MAX_SHARED = 12  # settings that all runs share, named where none were asked for
 
 
 def provenance(runs, *, name=""):
@@ -30,12 +32,44 @@ def provenance(runs, *, name=""):
     return Result.showing(
         "provenance",
         runs.fields,
-        _permutations(runs.effects),
-        _runs_table(runs.frame, by, across),
-        _fields_table(runs.fields, len(runs.frame)),
+        _same_in_every_run(runs),
+        runs.result.tables.get("excluded"),
+        runs.result.tables.get("notes"),
+        More(
+            say("The {n} runs, slowest first", n=number_of("runtime.n", len(runs))),
+            (_runs_table(runs.frame, by, across),),
+        ),
+        More(
+            say("What each setting is taken for, and how the verdicts were reached"),
+            (_permutations(runs.effects), _fields_table(runs.fields, len(runs.frame))),
+        ),
         prefix=name,
         of=runs.label,
     )
+
+
+def _same_in_every_run(runs):
+    """The settings that all runs share: those asked for, or the shortest-named few."""
+    shared = {field.name: field.labels[0] for field in runs.described if field.kind == "shared"}
+    asked = runs.shared_settings
+    chosen = sorted(shared, key=len)[:MAX_SHARED] if asked is None else [n for n in asked if n in shared]
+    if not chosen:
+        return []
+    more = len(shared) - len(chosen) if asked is None else 0
+    return [
+        say(
+            "Same in every run: {s}{tail}.",
+            s=[
+                say("{name} {value}", name=Name(name), value=Phrase(_short_level(shared[name])))
+                for name in chosen
+            ],
+            tail=say(", and {n} more", n=number_of("settings.more", more)) if more else "",
+        )
+    ]
+
+
+def _short_level(text, limit=60):
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _permutations(effects):
@@ -85,6 +119,7 @@ def _runs_table(frame, by, across):
         origins=of_one(listed["run_id"]),
         holds=("runtime",),
         limit=MAX_RUN_ROWS,
+        aliases=("runtime-snapshot",),
     )
 
 

@@ -1,5 +1,6 @@
 """How training compute grew over the years: doubling times by era and group, and how sensitive they are."""
 
+import matplotlib as mpl
 import numpy as np
 
 from traincost.estimation import estimates
@@ -7,14 +8,23 @@ from traincost.estimation import trends as estimation
 from traincost.estimation.trends import ALL, LARGE, REGULAR
 from traincost.printing import count, significant, two
 from traincost.results import checks
-from traincost.results.figures import Figure, axes_of, powers_of_ten
+from traincost.results.beside import name_points
+from traincost.results.figures import (
+    Figure,
+    axes_of,
+    is_wide,
+    labels_on_grid,
+    powers_of_ten,
+    thinned,
+)
 from traincost.results.numbers import first_names, key, number_of, plural
 from traincost.results.prose import Name, Number, When, join, say
 from traincost.results.result import Result
-from traincost.results.svg import MUTED, SERIES
+from traincost.results.svg import MUTED, PAGE, SERIES
 from traincost.results.tables import Heading, Origin, Table, setting
 
 _GROUPS = {ALL: "all systems", REGULAR: "regular-scale systems", LARGE: "large-scale systems"}
+MAX_NAMED = 12  # systems that a figure tries to name
 GROUPS = f"{LARGE}: set apart by its z-score; {REGULAR}: the others of such an era; {ALL}: none is set apart"
 
 
@@ -67,7 +77,7 @@ def trends(systems, *, subset="", start="", end="", n_draws=estimation.N_DRAWS, 
         "growth": (
             fitted,
             _growth(fitted, what, n_draws, estimation.not_fitted(scored)),
-            Figure.of("trend", fitted, draw_trends, _caption, scored),
+            Figure.of("trend", fitted, draw_trends, _caption, scored, note=_drawn(), wide=True),
             _trends_table(fitted, systems.of),
         ),
         "sensitivity": (changed, _sensitive(changed, fitted), _sensitivity_table(changed)),
@@ -181,36 +191,68 @@ def _caption(fitted, points):
     )
 
 
+def _drawn():
+    return say("Lines: fits; shaded: the interval of their slopes.")
+
+
 def _of_rows(fitted):
     return "era and group" if fitted["era_start"].nunique() > 1 else "group"
 
 
 def draw_trends(fitted, points):
     """Compute of systems by date, outliers and large-scale systems marked, a line an era and group."""
-    figure, axes = axes_of(4.0)
+    figure, axes = axes_of(4.6)
+    shown = points.loc[np.sort(_worth_naming(points).index.union(thinned(points).index))]
     groups = [
-        (~points["low_outlier"] & ~points["large_scale"], "o", SERIES[0], "a system"),
-        (points["large_scale"], "D", SERIES[1], "large scale"),
-        (points["low_outlier"], "X", MUTED, "low outlier, dropped"),
+        (~shown["low_outlier"] & ~shown["large_scale"], ("o", SERIES[0]), "a system"),
+        (shown["large_scale"], ("s", SERIES[1]), "large scale"),
+        (shown["low_outlier"], ("X", MUTED), "low outlier, in no fit"),
     ]
-    for chosen, marker, colour, _ in groups:
-        shown = points[chosen]
-        axes.plot(shown["date"], shown["flop"], marker, color=colour, markersize=4.5, alpha=0.85)
-    names = {}
-    for row in fitted[fitted["n"] >= estimation.MIN_SYSTEMS].itertuples():
-        colour = SERIES[1] if row.group == LARGE else SERIES[0]
-        names.setdefault(colour, {})[row.group] = None
-        _draw_line(axes, row, colour)
+    for chosen, (marker, colour), _ in groups:
+        of_group = shown[chosen]
+        axes.plot(of_group["date"], of_group["flop"], marker, color=colour, markersize=5, mec=PAGE, mew=0.6)
+    drawn = fitted[fitted["n"] >= estimation.MIN_SYSTEMS]
+    for row in drawn.itertuples():
+        _draw_line(axes, row, SERIES[1] if row.group == LARGE else SERIES[0])
     axes.set_yscale("log")
+    axes.margins(x=0.08)
     powers_of_ten(axes.yaxis)
-    axes.set_ylabel("training compute (FLOP)")
-    axes.grid(axis="both")
-    marks = [((marker, colour), text) for chosen, marker, colour, text in groups if chosen.any()]
-    lines = [
-        (colour, f"fitted trend ({' or '.join(drawn)}); shaded, the interval of its slope")
-        for colour, drawn in names.items()
-    ]
-    return figure, marks + lines
+    axes.grid(axis="y")
+    labels_on_grid(axes, "training compute (FLOP)")
+    axes.spines["bottom"].set_visible(True)
+    _say_doubling(axes, drawn)
+    order = [*(first := _worth_naming(points)).index, *shown.index.difference(first.index)]
+    dates, flop = mpl.dates.date2num(points.loc[order, "date"]), points.loc[order, "flop"].to_numpy()
+    name_points(axes, dates, flop, list(first["system"]), 8 if is_wide(figure) else 4)
+    legend = [(mark, text) for chosen, mark, text in groups if chosen.any()]
+    if len(shown) < len(points):
+        legend.append((None, f"{len(shown):,} of {len(points):,} systems are drawn"))
+    return figure, legend
+
+
+def _worth_naming(points):
+    """Return the systems that are named first: of most and of least compute, at the ends, set apart."""
+    by_flop, by_date = points.sort_values("flop"), points.sort_values("date", kind="stable")
+    apart = points[points["large_scale"] | points["low_outlier"]].sort_values("flop", ascending=False)
+    listed = [by_flop.index[-1:], by_date.index[:1], by_date.index[-1:], by_flop.index[:1], apart.index]
+    first = list(dict.fromkeys(at for index in listed for at in index))[:MAX_NAMED]
+    others = thinned(by_flop.drop(first), MAX_NAMED).index if len(points) > len(first) else []
+    return points.loc[[*first, *others]]
+
+
+def _say_doubling(axes, fitted):
+    """Say at the foot of the figure how fast each group grew, in its colour."""
+    known = fitted[fitted["established"] & np.isfinite(fitted["doubling_months"])]
+    for line, row in enumerate(known.iloc[::-1].itertuples()):
+        axes.annotate(
+            f"{_GROUPS[row.group]} doubled every {_print_months(row.doubling_months)} months",
+            (1, 0),
+            (-4, 6 + 15 * line),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            ha="right",
+            color=SERIES[1] if row.group == LARGE else SERIES[0],
+        )
 
 
 def _draw_line(axes, row, colour):
@@ -225,7 +267,9 @@ def _draw_line(axes, row, colour):
         alpha=0.2,
         linewidth=0,
     )
-    axes.plot([row.first, row.last], [row.start_flop, row.end_flop], color=colour, linewidth=1.6)
+    dashed = (0, (5, 3)) if row.group == LARGE else "-"  # told apart without their colours, too
+    ends = [row.start_flop, row.end_flop]
+    axes.plot([row.first, row.last], ends, color=colour, linewidth=1.8, linestyle=dashed)
 
 
 def _print_months(value):
