@@ -32,6 +32,7 @@ NULL = str(None)  # how `formats.run.flat` writes a JSON null
 # Neither a leading zero nor a hundred digits: those are names, not quantities.
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?")
 _IDENTITY = ["run_id", "path", "format", "status", "started_at", "runtime_s", "task", "report", "process"]
+_IDENTITY += ["evidence", "devices", "device", "host"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +44,10 @@ class Collection:
     name : str
         Name of the directory.
     runs : DataFrame
-        A row per completed, usable run: ``run_id``, ``path`` (relative to the directory),
-        ``format``, ``status``, ``started_at``, ``runtime_s``, and where the tool has such,
-        ``task``, ``report`` and ``process`` (`formats.run.Run`), else empty; then ``config.<dotted path>``,
+        A row per usable run, completed or of unknown end: ``run_id``, ``path`` (relative to the
+        directory), ``format``, ``status``, ``started_at``, ``runtime_s``, and where the tool has such,
+        ``task``, ``report``, ``process``, ``evidence``, ``devices``, ``device`` and ``host``
+        (`formats.run.Run`), else empty; then ``config.<dotted path>``,
         ``cost_*``, ``score.<name>``; NaN where a run lacks the value.
     sections : DataFrame
         A row per run and section: ``run`` (row number in `runs`), ``section``, ``seconds``,
@@ -296,6 +298,7 @@ def _identity(runs, sources):
         "path": _texts([printable(path) for path, _ in found]),
         "format": _texts([reader for _, reader in found]),
         "runtime_s": runs["runtime_s"].to_numpy(),
+        "devices": runs["devices"].to_numpy(),
     }
     return {name: columns[name] if name in columns else _texts(runs[name]) for name in _IDENTITY}
 
@@ -394,7 +397,7 @@ def _excluded_frame(runs, listing):
             "reason": [reason for _, reason in listing.unopened],
         }
         last = pd.DataFrame({name: _texts(unopened[name]) for name in frame})
-        last["runtime_s"] = np.nan
+        last[["runtime_s", "devices"]] = np.nan
         frame = pd.concat([frame, last], ignore_index=True)
     frame["reason"] = _texts([shortened(reason) for reason in frame["reason"]])
     config = pd.DataFrame(_config_columns(runs), index=range(len(runs)))

@@ -31,8 +31,8 @@ from traincost.reading.listing import POINTER, Listing, collector_paused, listed
 from traincost.reading.redaction import KEY_BYTES, Rule
 from traincost.reading.tables import RUNS, Batch, changed, printable
 
-FORMAT = "traincost/index/2"
-OLD_FORMATS = ("traincost/index/1",)
+FORMAT = "traincost/index/3"
+OLD_FORMATS = ("traincost/index/1", "traincost/index/2")
 KEY = "traincost-index.key"  # of the marks of what is withheld (`redaction`): for the owner alone
 PART_SOURCES = 100_000  # of a part at most: what is held in memory at once
 RESCANNED = 0.02  # of the directories, from which on their list is written anew
