@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from traincost.reading.collection import read_collection
-from traincost.reading.formats import wandb, wandb_log
+from traincost.reading.formats import wandb
+from traincost.reading.formats import wandb_log as logs
 
 CONFIG = {"lr": 0.1, "optim": {"name": "sgd", "betas": [0.9, 0.99]}}
 SUMMARY = {"_wandb": {"runtime": 40}, "_runtime": 38.5, "_step": 9, "loss": 0.5}
@@ -171,7 +172,7 @@ def test_records_in_pieces_and_settings_that_change(tmp_path, monkeypatch):
     path = write_log(tmp_path, *records, *RECORDS[1:])
     run = read_log(path)
     assert (run.config["lr"], len(run.config["text"]), run.reason) == (0.2, 100_000, "")
-    monkeypatch.setattr(wandb_log, "MAX_RECORD_BYTES", 50_000)
+    monkeypatch.setattr(logs, "MAX_RECORD_BYTES", 50_000)
     run = read_log(path)
     assert (run.config, run.reason, run.run_id) == ({"lr": 0.2}, "", "abc123")
 

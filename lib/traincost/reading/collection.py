@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from traincost.columns import PREFIX, SCORE_PREFIX
 from traincost.errors import NothingToReport, ParameterError
-from traincost.reading import batch, tables
+from traincost.reading import batch, joins, tables
 from traincost.reading.formats import JOBS, READERS, table_files
 from traincost.reading.formats import table as _table
 from traincost.reading.formats.files import Unreadable, parse_json, shortened
@@ -147,6 +147,8 @@ def read_collection(
         parts += jobs.describe(batches, listing.sources, pattern, redactor)
     runs = numbered(tables.joined(batches), shown)
     listing, parts = _redacted(listing, parts, lambda texts: map(shown, redactor.paths(texts)))
+    runs, joined = joins.together(runs, listing.sources)
+    parts += joined
     usable, rest = _sorted_out(runs, listing.sources)
     if require_runs:
         _refuse_nothing(listing, usable, rest, titles)

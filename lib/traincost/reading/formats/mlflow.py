@@ -131,7 +131,8 @@ def _run(record, children, seen):
         if child.params and names.count(child.name) == 1 and child.name not in record.params
     }
     experiment = {"experiment": record.experiment} if record.experiment else {}
-    config = flat({**experiment, **record.params, **steps}, run.notes)
+    # The dots in a parameter's name are those of a path, as Hydra's and Lightning's loggers write it.
+    config = {**flat(experiment, run.notes), **_paths(record.params, run.notes), **flat(steps, run.notes)}
     started_s = None if record.start_ms is None else record.start_ms / 1000
     run.config = without_identity(config, record.run_id, started_s, run.notes)
     pending = [(child, "", 1) for child in children.get(record.run_id, [])]
@@ -147,6 +148,10 @@ def _run(record, children, seen):
         pending += [(below, f"{path}/", depth + 1) for below in children.get(child.run_id, [])]
         run.parts += _places(child)
     return run
+
+
+def _paths(params, notes):
+    return {name.replace("\\.", "."): value for name, value in flat(params, notes).items()}
 
 
 def _add_section(run, path, child):
@@ -178,7 +183,15 @@ def _described(record):
     run.scores = numbers(metrics, "metric", run.notes)
     run.cost = numbers(_costs(record.peaks), "cost", run.notes)
     run.parts = _places(record)
+    run.step = _step(record)
+    run.task = record.experiment if run.step else ""
     return run
+
+
+def _step(record):
+    """Return the name of the part of an MLflow project that was run; "main" for the project itself."""
+    part = record.source.rpartition("#")[2] if "#" in record.source else ""
+    return part or record.entry_point
 
 
 def _duration(record):

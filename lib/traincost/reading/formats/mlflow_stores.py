@@ -28,7 +28,12 @@ _STEPS_PER_CALL = 100_000
 _NEEDED = {"runs", "experiments", "params", "tags"}  # the tables of metrics came later
 _CODES = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
 _RUN_ID = re.compile(r"[0-9a-f]{32}")
-_PARENT, _RUN_NAME = "mlflow.parentRunId", "mlflow.runName"
+_TAGS = {
+    "mlflow.parentRunId": "parent",
+    "mlflow.runName": "name",
+    "mlflow.source.name": "source",
+    "mlflow.project.entryPoint": "entry_point",
+}
 
 
 @dataclass(slots=True)
@@ -40,6 +45,8 @@ class Record:
     experiment: str = ""
     experiment_id: str = ""
     parent: str = ""
+    source: str = ""  # what was run
+    entry_point: str = ""
     status: str = ""  # in MLflow's words
     start_ms: int | None = None  # since 1970
     end_ms: int | None = None
@@ -151,10 +158,10 @@ def _add_texts(rows, records):
     for key, value, run_id in rows.of("params", "SELECT key, value, run_uuid FROM params"):
         if run_id in records:
             _set(records[run_id].params, str(key), str(value), records[run_id].notes)
-    query = f"SELECT key, value, run_uuid FROM tags WHERE key IN ('{_PARENT}', '{_RUN_NAME}')"
-    for key, value, run_id in rows.of("tags", query):
+    wanted = ", ".join(f"'{name}'" for name in _TAGS)
+    for key, value, run_id in rows.of("tags", f"SELECT key, value, run_uuid FROM tags WHERE key IN ({wanted})"):
         if run_id in records:
-            setattr(records[run_id], "parent" if key == _PARENT else "name", str(value or ""))
+            setattr(records[run_id], _TAGS[key], str(value or ""))
 
 
 def _add_metrics(rows, records):
@@ -250,9 +257,9 @@ def _file_record(folder, experiment):
     record.status = _CODES.get(status, str(status)) if isinstance(status, int | str) else ""
     record.start_ms, record.end_ms = _whole(meta.get("start_time")), _whole(meta.get("end_time"))
     record.deleted = "deleted" in (meta.get("lifecycle_stage"), experiment.get("lifecycle_stage"))
-    tags = _texts(os.path.join(folder, "tags"), record.notes, wanted=(_PARENT, _RUN_NAME))
-    record.parent = tags.get(_PARENT, "")
-    record.name = tags.get(_RUN_NAME) or str(meta.get("run_name") or meta.get("name") or "")
+    for tag, value in _texts(os.path.join(folder, "tags"), record.notes, wanted=_TAGS).items():
+        setattr(record, _TAGS[tag], value)
+    record.name = record.name or str(meta.get("run_name") or meta.get("name") or "")
     record.params = _texts(os.path.join(folder, "params"), record.notes)
     _add_file_metrics(record, os.path.join(folder, "metrics"))
     return record
