@@ -12,6 +12,7 @@ offset for the whole collection, the one with which most of them have a partner.
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +30,9 @@ SLACK_S = 60.0
 QUARTER_S = 900  # offsets of local time are multiples of it
 MAX_OFFSET_S = 14 * 3600
 MAX_CLOCKLESS = 2_000  # records without a start that a partner is sought for
-_TOOL_FOLDERS = ("mlruns", "wandb", "lightning_logs", "tb_logs", "tensorboard", "csv_logs", "logs", "runs", ".hydra")
+_TOOL_FOLDERS = frozenset(
+    ("mlruns", "wandb", "lightning_logs", "tb_logs", "tensorboard", "csv_logs", "logs", "runs", ".hydra")
+)
 _JOINABLE = (FAILED, KILLED, RUNNING, UNKNOWN, UNFINISHED)
 
 
@@ -86,7 +89,8 @@ def together(runs, sources):
     kept = [row for row in range(len(runs)) if row not in rows]
     new = [rows[row] for row in made if row not in dropped]
     order = np.argsort([*kept, *(row for row in made if row not in dropped)], kind="stable")
-    changed = pa.concat_tables([runs.take(pa.array(kept, pa.int64())), pa.Table.from_pylist(new, tables.RUNS)])
+    others = runs.take(pa.array(kept, pa.int64()))
+    changed = pa.concat_tables([others, pa.Table.from_pylist(new, tables.RUNS)])
     places = runs["place"].to_pylist()
     staying = {places[row] for row in [*kept, *(r for r in made if r not in dropped)]}
     parts = {
@@ -145,7 +149,7 @@ def _moment(text):
 def _may_join(records):
     """Say whether there is anything to join at all: most collections are one tool's, run by run."""
     readers = {record.reader for record in records}
-    named = Counter((record.reader, record.run_id) for record in records if record.reader in merging.RESUMABLE)
+    named = Counter((r.reader, r.run_id) for r in records if r.reader in merging.RESUMABLE)
     jobs = Counter(record.job for record in records if record.job)
     return (
         len(readers) > 1
@@ -217,7 +221,7 @@ def _ranks(records):
     jobs = defaultdict(list)
     for record in records:
         if record.job and record.start_s is not None:
-            settings = tuple(sorted((name, tuple(sorted(map(str, v)))) for name, v in record.settings.items()))
+            settings = frozenset((name, *sorted(map(str, v))) for name, v in record.settings.items())
             jobs[record.reader, record.job, settings].append(record)
     found = []
     for group in jobs.values():
@@ -314,7 +318,7 @@ def _pairs(records):
     for home, inside in homes.items():
         alone = Counter(record.reader for record in inside)
         single = [record for record in inside if alone[record.reader] == 1]
-        for first, second in zip(single, single[1:], strict=False):
+        for first, second in pairwise(single):
             if home and not _contradict(first, second) and _overlap(first, second):
                 yield (False, False, NEAR_S), first, second
 
@@ -327,7 +331,8 @@ def _contradict(first, second):
     """Say whether two records differ in what both know: a setting, or how long they took."""
     for name, values in first.settings.items():
         others = second.settings.get(name)
-        if others and not values & others and len(values) == len(others) == 1 and not _reworded(values, others):
+        is_told = others and len(values) == len(others) == 1 and not values & others
+        if is_told and not _reworded(values, others):
             return True
     if first.runtime_s and second.runtime_s:
         longer, shorter = max(first.runtime_s, second.runtime_s), min(first.runtime_s, second.runtime_s)
@@ -367,7 +372,7 @@ def _fits(record, group):
     scores = {name: value for r in group for name, value in r.scores.items()}
     common = [name for name in record.scores if name in scores]
     equal = [n for n in common if np.isclose(record.scores[n], scores[n], rtol=1e-6)]
-    return len(equal) == len(common) and (settings and (bool(equal) or not common) or len(equal) > 1)
+    return len(equal) == len(common) and ((settings and (bool(equal) or not common)) or len(equal) > 1)
 
 
 # -- pipelines -----------------------------------------------------------------------------
@@ -381,7 +386,7 @@ def _steps(records):
     found, taken = [], set()
     for main in sorted(mains, key=lambda r: r.runtime_s):
         inside = [s for s in steps if s.row not in taken and s.task == main.task and _holds(main, s)]
-        follow = all(b.start_s >= a.end_s - 1.0 for a, b in zip(inside, inside[1:], strict=False))
+        follow = all(b.start_s >= a.end_s - 1.0 for a, b in pairwise(inside))
         if inside and follow:
             found.append([main, *inside])
             taken.update(step.row for step in inside)

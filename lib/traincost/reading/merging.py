@@ -23,7 +23,7 @@ _BAD = (FAILED, KILLED)
 
 
 def merged(rule, pairs):
-    """Return the row that stands for several: ``pairs`` of (`joins.Record`, row), the one that stays first."""
+    """Return the row that stands for several; `pairs` are (`joins.Record`, row), the first one stays."""
     row = {"legs": _legs, "ranks": _ranks, "tools": _tools, "steps": _steps}[rule](pairs)
     if row["status"] in (COMPLETED, UNKNOWN) and row["runtime_s"] is not None:
         row["reason"] = ""
@@ -43,7 +43,8 @@ def _legs(pairs):
     last["runtime_s"] = total or None
     last["started_at"] = legs[0]["started_at"] or last["started_at"]
     how = "the last one's, which holds those before it" if any(spans) else "their sum"
-    last["notes"] = _notes(legs) + [f"resumed: {len(legs)} legs are one run, its runtime {how}; the pause counts not"]
+    said = f"resumed: {len(legs)} legs are one run, its runtime {how}, without the pauses"
+    last["notes"] = [*_notes(legs), said]
     for name in ("config", "scores", "cost", "sections"):
         last[name] = _union([row[name] for row in reversed(legs)])
     return last
@@ -58,14 +59,15 @@ def _ranks(pairs):
         row["status"], row["reason"], row["evidence"] = bad["status"], bad["reason"], bad["evidence"]
     row["devices"] = row["devices"] or float(len(rows))
     row["host"] = ", ".join(dict.fromkeys(r["host"] for r in rows if r["host"]))
-    row["notes"] = _notes(rows) + [f"{len(rows)} ranks of one job are one run, each with a device of its own"]
+    row["notes"] = [*_notes(rows), f"{len(rows)} ranks of one job are one run, each with a device of its own"]
     return row
 
 
 def _tools(pairs):
     row = dict(pairs[0][1])
     rows = [other for _, other in pairs]
-    by_settings = sorted(pairs, key=lambda pair: SETTINGS.index(pair[0].reader) if pair[0].reader in SETTINGS else 9)
+    order = {reader: i for i, reader in enumerate(SETTINGS)}
+    by_settings = sorted(pairs, key=lambda pair: order.get(pair[0].reader, len(order)))
     row["config"] = _settings([other["config"] for _, other in by_settings])
     for name in ("scores", "cost", "sections"):
         row[name] = _union([other[name] for other in rows])
@@ -80,7 +82,7 @@ def _tools(pairs):
         row[name] = next(filter(None, (r[name] for r in rows)), "")
     row["devices"] = next((r["devices"] for r in rows if r["devices"] is not None), None)
     others = ", ".join(f"{record.reader} ({record.path})" for record, _ in pairs[1:])
-    row["notes"] = _notes(rows) + [f"the same job was also recorded by {others}: one run"]
+    row["notes"] = [*_notes(rows), f"the same job was also recorded by {others}: one run"]
     return row
 
 

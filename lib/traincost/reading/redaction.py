@@ -98,7 +98,8 @@ class Redactor:
         """Return what stands for a machine; each of several names has a mark of its own."""
         if self._rule.shows("host"):
             return self.text(host)
-        return ", ".join(self._mark(HOST, name) if sensitive.is_host(name) else name for name in host.split(", "))
+        names = host.split(", ")
+        return ", ".join(self._mark(HOST, name) if sensitive.is_host(name) else name for name in names)
 
     def config(self, config):
         """Return flat settings without what is to be withheld; a number stays one."""

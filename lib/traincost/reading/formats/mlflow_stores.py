@@ -159,7 +159,8 @@ def _add_texts(rows, records):
         if run_id in records:
             _set(records[run_id].params, str(key), str(value), records[run_id].notes)
     wanted = ", ".join(f"'{name}'" for name in _TAGS)
-    for key, value, run_id in rows.of("tags", f"SELECT key, value, run_uuid FROM tags WHERE key IN ({wanted})"):
+    query = f"SELECT key, value, run_uuid FROM tags WHERE key IN ({wanted})"
+    for key, value, run_id in rows.of("tags", query):
         if run_id in records:
             setattr(records[run_id], _TAGS[key], str(value or ""))
 

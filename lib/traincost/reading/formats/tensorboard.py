@@ -5,7 +5,8 @@ message, of which the wall time, scalars and the data of the plugin ``hparams`` 
 are walked here: TensorBoard's own reader reads a cut file without a word, and a record of any
 size into memory.
 
-Event files know neither when a run began nor whether it ended. A run is taken to be killed where
+Event files know neither when a run began nor whether it ended; without a session of hyper-parameters
+its end is not recorded. A run is taken to be killed where
 its last event is cut, where a session of hyper-parameters has no end, or where it has no such
 session but most runs beside it have: `SummaryWriter.add_hparams` comes at the end. The runtime
 is the time that the files cover: the union of the spans from first to last event of each, so
@@ -22,12 +23,22 @@ import math
 import os
 import re
 import struct
+from array import array
 from dataclasses import dataclass, field
 
-from traincost.reading.formats import files, wire
+from traincost.reading.formats import clocks, files, wire
 from traincost.reading.formats.files import Unreadable, opened
 from traincost.reading.formats.run import Run, flat, iso, runtime, without_identity
-from traincost.reading.formats.statuses import COMPLETED, FAILED, KILLED, UNREADABLE
+from traincost.reading.formats.statuses import (
+    COMPLETED,
+    FAILED,
+    FILES,
+    KILLED,
+    NOT_RECORDED,
+    OWN_RECORD,
+    UNKNOWN,
+    UNREADABLE,
+)
 
 NAME = "tensorboard"
 TITLE = "TensorBoard event files (events.out.tfevents.*)"
@@ -39,7 +50,7 @@ MAX_FILES = 1_000  # of one run
 MAX_SIBLINGS = 50  # runs beside one that are looked at
 _MARK = ".tfevents."
 _SESSION = re.compile(r"\d{9,11}\.\d+")  # what SummaryWriter.add_hparams calls its directory
-_EARLIEST_S = 1e8  # 1973: an event before that has no clock time
+_EARLIEST_S = 1e8  # 1973: a clock that never got beyond is none
 _NOTE = "runtime is approximate: from the first event to the last of its files"
 _TOO_MANY = f"scalars beyond the first {MAX_TAGS} are left out"
 _FAILURE = 2  # how a session of the hparams plugin ended
@@ -66,9 +77,9 @@ def read(path, run_id):
     config = flat(events.hparams, run.notes)
     run.config = without_identity(config, "", events.spans[0][0] if events.spans else None, run.notes)
     run.scores = {tag: value for tag, (_, value) in events.scalars.items() if math.isfinite(value)}
-    run.status, run.reason = _ending(events, reason)
+    run.end(*_ending(events, reason))
     if not run.reason and not events.sessions and _others_have_sessions(home):
-        run.status = KILLED
+        run.status, run.evidence = KILLED, FILES
         run.reason = "has no hyper-parameters, as runs beside it log at their end: killed, or at work still"
     if run.runtime_s:
         run.notes.append(_NOTE)
@@ -129,16 +140,16 @@ def _union_s(spans):
 
 
 def _ending(events, reason):
-    """Return status and reason of a run, by what its files say of its end."""
+    """Return status, reason and evidence of a run, by what its files say of its end."""
     if events.unreadable:
         return UNREADABLE, events.problem
     if events.problem:
-        return KILLED, events.problem
+        return KILLED, events.problem, FILES
     if _FAILURE in events.endings:
         return FAILED, "its hparams session ended with a failure"
     if events.sessions > len(events.endings):
-        return KILLED, "its hparams session has no end: killed, or at work still"
-    return COMPLETED, reason
+        return KILLED, "its hparams session has no end: killed, or at work still", FILES
+    return (COMPLETED, reason, OWN_RECORD) if events.endings else (UNKNOWN, reason, NOT_RECORDED)
 
 
 def _gathered(home):
@@ -236,23 +247,26 @@ def _is_member(home, name):
 
 def _events(path):
     """Return what one event file holds, up to where it is cut or damaged."""
-    events, times = _Events(), []
+    events, times, steps = _Events(), array("d"), array("q")
     try:
         with opened(path, limit_mib=math.inf) as file:
             for n_read, record in enumerate(_records(io.BufferedReader(file, 2**18))):
                 if n_read >= MAX_EVENTS:
                     raise Unreadable(f"holds more than {MAX_EVENTS} events")
-                wall_s = _add(events, record)
+                wall_s, step = _add(events, record)
                 if wall_s is not None:
                     times.append(wall_s)
-                    times = times if len(times) < 1000 else [min(times), max(times)]
+                    steps.append(step)
             if not times:
                 events.problem = "holds no event: killed before the first was written"
     except _Cut as problem:
         events.problem = str(problem)
     except Unreadable as problem:
         events.problem, events.unreadable = str(problem), True
-    events.spans = [(min(times), max(times))] if times else []
+    if times and max(times) > _EARLIEST_S:
+        written = clocks.active(times, steps)
+        events.spans = written.spans
+        events.notes += written.notes
     return events
 
 
@@ -287,7 +301,7 @@ def _records(file):
 
 
 def _add(events, record):
-    """Add one ``Event`` message; return its wall time, or None where it has no clock time."""
+    """Add one ``Event`` message; return its wall time, None where it has no clock time, and its step."""
     event = wire.message(record)
     wall_s = wire.double(wire.last(event, 1, bytes))
     for summary in wire.inside(event, 5):
@@ -298,7 +312,8 @@ def _add(events, record):
         events.n_points += len(values) > len(hparams)
         for value in values:
             _add_scalar(events, value, wall_s or 0.0)
-    return wall_s if wall_s is not None and _EARLIEST_S < wall_s < 1e11 else None
+    step = wire.last(event, 2, int, 0)
+    return wall_s if wall_s is not None and 0 < wall_s < 1e11 else None, step if step < 2**62 else 0
 
 
 def _add_scalar(events, value, wall_s):
