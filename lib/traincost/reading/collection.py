@@ -31,6 +31,7 @@ from traincost.reading.tables import EXACT, coded, printable
 NULL = str(None)  # how `formats.run.flat` writes a JSON null
 # Neither a leading zero nor a hundred digits: those are names, not quantities.
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?")
+_LONG_DIGITS, _MAX_FLOAT32 = 14, 3e38  # no number that a person chose has as many
 _IDENTITY = ["run_id", "path", "format", "status", "started_at", "runtime_s", "task", "report", "process"]
 _IDENTITY += ["evidence", "devices", "device", "host"]
 
@@ -190,7 +191,9 @@ def _is_table(runs_dir):
     if not isinstance(runs_dir, str | os.PathLike) or is_url(runs_dir):
         return False
     ending = os.path.splitext(os.fspath(runs_dir))[1].lower()
-    return os.path.isfile(runs_dir) and ending in table_files.ENDINGS
+    if not os.path.isfile(runs_dir):
+        return False
+    return ending in table_files.ENDINGS or table_files.is_maybe(os.fspath(runs_dir))
 
 
 def _read_table(path, format, table, rule):
@@ -339,13 +342,45 @@ def _series(levels, codes):
     one level, while a hash among words stays text.
     """
     used, codes = np.unique(codes, return_inverse=True)
-    present = [levels[code] if code >= 0 else None for code in used.tolist()]
+    present = _alike([levels[code] if code >= 0 else None for code in used.tolist()])
     numbers = [np.nan if level is None or level == NULL else _number(level) for level in present]
     if None not in numbers and not all(np.isnan(number) for number in numbers):
         table = np.array(numbers, dtype=float)
         return pd.Series((table.astype(np.int64) if _whole(table) else table)[codes])
     texts = np.array([None if level is None else _text(level) for level in present], dtype=object)
     return pd.Series(texts[codes], dtype="str")
+
+
+def _alike(levels):
+    """Return levels with one spelling for what is one: truth values, and numbers that were in float32.
+
+    >>> _alike(["true", "FALSE", None]), _alike([0.10000000149011612, 0.1])
+    (['True', 'False', None], [0.1, 0.1])
+    """
+    texts = {level.lower() for level in levels if isinstance(level, str)} - {NULL.lower()}
+    if texts & _TRUTH.keys() and texts <= _TRUTH.keys() | {"0", "1"}:
+        numbers = {level for level in levels if isinstance(level, int | float)}
+        if numbers <= {0, 1}:
+            return [_truth(level) for level in levels]
+    return [_without_float32(level) if level.__class__ is float else level for level in levels]
+
+
+_TRUTH = {"true": "True", "false": "False"}
+
+
+def _truth(level):
+    if level is None or level == NULL:
+        return level
+    text = str(level).lower()
+    return _TRUTH.get(text) or str(bool(float(text)))
+
+
+def _without_float32(value):
+    """Return the number that was stored as a float of 32 bits, where its digits show that it was."""
+    if len(repr(value)) < _LONG_DIGITS or abs(value) > _MAX_FLOAT32:
+        return value
+    short = np.float32(value)
+    return float(str(short)) if float(short) == value and np.isfinite(short) else value
 
 
 def _number(value):

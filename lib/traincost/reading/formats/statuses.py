@@ -18,3 +18,37 @@ CONSOLE = "the end of its console output"
 FILES = "what its files hold"
 NOT_RECORDED = "not recorded"
 EVIDENCE = (OWN_RECORD, DEBUG_LOG, CONSOLE, FILES, NOT_RECORDED)
+
+# Words of tools and people for what became of a run, in small letters.
+_WORDS = {
+    **dict.fromkeys(("completed", "complete", "finished", "success", "succeeded", "done", "ok"), COMPLETED),
+    **dict.fromkeys(("successful", "terminated", "cd"), COMPLETED),
+    **dict.fromkeys(("failed", "failure", "fail", "crashed", "error", "oom", "out_of_memory"), FAILED),
+    **dict.fromkeys(("node_fail", "boot_fail", "errored", "exception", "died"), FAILED),
+    **dict.fromkeys(("killed", "cancelled", "canceled", "timeout", "preempted", "interrupted"), KILLED),
+    **dict.fromkeys(("deadline", "stopped", "aborted", "revoked", "requeued"), KILLED),
+    **dict.fromkeys(("running", "completing", "suspended", "active", "in_progress"), RUNNING),
+    **dict.fromkeys(("pending", "queued", "waiting", "scheduled", "configuring", "created"), QUEUED),
+    **dict.fromkeys(("pruned", "early_stopped"), PRUNED),
+    "unknown": UNKNOWN,
+}
+
+
+def status_of(word):
+    """Return the status that a word of a tool or table means; what is not known is no completed run.
+
+    >>> status_of("CANCELLED by 1000"), status_of("COMPLETED+"), status_of("TrialState.PRUNED"), status_of("?")
+    ('killed', 'completed', 'pruned', 'failed')
+    """
+    return _known(word) or FAILED
+
+
+def is_status(word):
+    """Say whether a word is one that means a status."""
+    return _known(word) is not None
+
+
+def _known(word):
+    text = word.strip().lower().removeprefix("trialstate.").rstrip("+")
+    text = text.replace(" ", "_") if text.replace(" ", "_") in _WORDS else text.partition(" ")[0]
+    return _WORDS.get(text)
