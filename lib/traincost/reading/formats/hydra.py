@@ -13,8 +13,9 @@ beside them. Where nothing else is found, the job is the run, and its runtime is
 
 Settings are ``config.yaml`` as it was composed (plain references are resolved, other interpolations
 are not known: `interpolation`) and, of ``overrides.yaml``, what names no field of it: the choice of
-a config group, say. ``hydra.yaml`` names the job and where it wrote, and is no setting. ``multirun.yaml`` is no run. Where all jobs
-of a multirun wrote into one directory, ``.hydra`` is that of the last: nothing gets its settings.
+a config group, say. ``hydra.yaml`` names the job and where it wrote, and is no setting.
+``multirun.yaml`` is no run. Where all jobs of a multirun wrote into one directory, ``.hydra`` is that
+of the last: nothing gets its settings.
 """
 
 import datetime

@@ -18,19 +18,19 @@ import os
 import re
 
 from traincost.reading.formats.files import Unreadable, read_head
-from traincost.reading.formats.mlflow_stores import SQLITE_MAGIC, sqlite_store, stored_files
+from traincost.reading.formats.mlflow_stores import sqlite_store, stored_files
 from traincost.reading.formats.run import Run, flat, iso, numbers, one_level, runtime, without_identity
-from traincost.reading.formats.statuses import COMPLETED, FAILED, KILLED, RUNNING, UNREADABLE
+from traincost.reading.formats.sqlite import ENDINGS, SQLITE_MAGIC
+from traincost.reading.formats.statuses import COMPLETED, FAILED, KILLED, QUEUED, RUNNING, UNREADABLE
 
 NAME = "mlflow"
 TITLE = "MLflow stores (mlflow.db, mlruns/)"
 DATABASE_NAME, META_NAME = "mlflow.db", "meta.yaml"
 MAX_NESTING = 32  # of child runs; what is deeper counts with the run at that depth
-_DATABASES = (".db", ".sqlite", ".sqlite3")
 _STATUS = {
     "FINISHED": (COMPLETED, ""),
     "RUNNING": (RUNNING, "status is RUNNING: at work still, or killed"),
-    "SCHEDULED": (RUNNING, "status is SCHEDULED: it had not begun"),
+    "SCHEDULED": (QUEUED, "status is SCHEDULED: it had not begun"),
     "FAILED": (FAILED, "status is FAILED"),
     "KILLED": (KILLED, "status is KILLED"),
 }
@@ -42,7 +42,7 @@ NAMES = re.compile(r".*\.(db|sqlite3?)|" + re.escape(META_NAME), re.DOTALL)
 
 def sources(directory, names):
     """Return databases, which may be MLflow's, and the description of an experiment or a run."""
-    found = [name for name in names if name.endswith(_DATABASES)]
+    found = [name for name in names if name.endswith(ENDINGS)]
     logged_model = os.path.basename(directory).startswith("m-")
     return found if logged_model or META_NAME not in names else [*found, META_NAME]
 

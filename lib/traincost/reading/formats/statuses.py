@@ -35,10 +35,10 @@ _WORDS = {
 
 
 def status_of(word):
-    """Return the status that a word of a tool or table means; what is not known is no completed run.
+    """Return the status that a word of a tool or table means; one that is not known is a failure.
 
-    >>> status_of("CANCELLED by 1000"), status_of("COMPLETED+"), status_of("TrialState.PRUNED"), status_of("?")
-    ('killed', 'completed', 'pruned', 'failed')
+    >>> [status_of(word) for word in ("CANCELLED by 1000", "COMPLETED+", "TrialState.PRUNED", "?")]
+    ['killed', 'completed', 'pruned', 'failed']
     """
     return _known(word) or FAILED
 

@@ -1,4 +1,4 @@
-"""What the columns of a table without names of ours are: a runtime, a pair of times, a status, or no setting."""
+"""What columns without names of ours are: a runtime, a pair of times, a status, or no setting."""
 
 import re
 from datetime import UTC, datetime

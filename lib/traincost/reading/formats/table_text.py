@@ -1,4 +1,4 @@
-"""Text of a table to rows of text: encodings, separators, and what spreadsheets and pandas put around them."""
+"""Text of a table to rows of text: encodings, separators, and what spreadsheets and pandas add."""
 
 import csv
 import io
