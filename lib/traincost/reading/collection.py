@@ -235,14 +235,14 @@ def _sorted_out(runs, sources):
     ids, contents = {}, {}
     for i, place, run_id, content in _candidates(runs):
         path = sources[place][0]
-        if run_id in ids:
-            statuses[i], reasons[i] = "duplicate", f"has the run_id of {printable(ids[run_id])}"
+        if run_id in ids and not (content and ids[run_id][1] not in ("", content)):
+            statuses[i], reasons[i] = "duplicate", f"has the run_id of {printable(ids[run_id][0])}"
         elif content in contents:
             statuses[i] = "duplicate"
             same = printable(contents[content])
             reasons[i] = f"equals {same} in settings, start, runtime and sections: a copy"
         else:
-            ids[run_id] = path
+            ids.setdefault(run_id, (path, content))
             if content:
                 contents[content] = path
     if not any(reasons):

@@ -5,6 +5,7 @@ printed is a lower bound, and so is what a progress bar shows: said as such, and
 """
 
 import ast
+import hashlib
 import os
 import re
 from itertools import pairwise
@@ -56,8 +57,9 @@ def read(path, run_id):
         text = read_bytes(path, MAX_LOG_MIB).decode("utf-8", "replace")
     except Unreadable:
         return []
+    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
     logs = [other for other in _logs(folder) if other != name]
-    run = Run(f"{run_id}/{name}" if logs else run_id, named=False)
+    run = Run(f"{run_id}/{name}" if logs else run_id, named=False, fingerprint=digest)
     entries = [_entry(match[0]) for match in _DICTIONARY.finditer(text)]
     for entry in entries:
         run.scores |= {

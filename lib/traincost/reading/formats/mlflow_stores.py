@@ -16,6 +16,7 @@ MAX_ENTRIES = 20_000  # parameters or metrics of one run
 MAX_NESTING = 16  # directories of a parameter's name with slashes in it
 _NEEDED = {"runs", "experiments", "params", "tags"}  # the tables of metrics came later
 _CODES = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
+_REGISTRY = {"version", "aliases", "current_stage", "model_id", "latest_versions"}
 _RUN_ID = re.compile(r"[0-9a-f]{32}")
 _TAGS = {
     "mlflow.parentRunId": "parent",
@@ -148,7 +149,8 @@ def _meta(path):
 
 
 def _is_run(meta):
-    return "run_id" in meta or "run_uuid" in meta
+    """Say whether a description is a run's; the version of a registered model names one too."""
+    return ("run_id" in meta or "run_uuid" in meta) and not _REGISTRY & meta.keys()
 
 
 def _in_experiment(folder):

@@ -86,7 +86,9 @@ def runs(trials):
 
 
 def _run(trial, several):
-    run = Run(f"{trial.study}/{trial.number}")
+    # Studies of different files often have one name: what was measured tells their trials apart.
+    run = Run(f"{trial.study}/{trial.number}", named=False)
+    run.fingerprint = f"{trial.study} {trial.number} {trial.start} {sorted(trial.params.items())}"
     run.task = trial.study
     known = (UNREADABLE, f"has the state {trial.state[:80]!r}, which Optuna does not know")
     run.end(*_ENDS.get(trial.state, known))

@@ -123,6 +123,7 @@ def _add_progress(run, folder, found):
         if name not in found or time_name not in names_in(path):
             continue
         header, rows = rows_of(path, run.notes)
+        run.fingerprint = repr((header, rows))
         last = last_of(header, rows)
         run.scores |= {
             k: v for k, v in last.items() if not k.startswith("time/") and k not in ("Time", "Epoch")

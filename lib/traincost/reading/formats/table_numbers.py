@@ -67,6 +67,6 @@ def refuse_ambiguous(name, found):
     if odd and numbers and all(re.fullmatch(r"[+-]?[\d.,' ]+", cell.strip()) for cell in odd):
         raise ParameterError(
             f"`runtime_column`: cells of {name!r} are written in more than one way, such as "
-            f"{shortened(odd[0], 40)!r} beside {shortened(numbers[0], 40)!r}: write them with a decimal point "
-            "and no other sign"
+            f"{shortened(odd[0], 40)!r} beside {shortened(numbers[0], 40)!r}: write them with a decimal "
+            "point and no other sign"
         )

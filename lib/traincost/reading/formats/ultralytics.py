@@ -56,6 +56,7 @@ def read(path, run_id):
         rows_of(os.path.join(folder, RESULTS_NAME), run.notes) if RESULTS_NAME in found else ([], [])
     )
     last = last_of(header, rows)
+    run.fingerprint = repr((header, rows)) if rows else ""
     run.scores = {name: value for name, value in last.items() if not _NO_SCORES.fullmatch(name)}
     run.parts = [RESULTS_NAME] if RESULTS_NAME in found else []
     _add_time(run, folder, found, header, rows)
