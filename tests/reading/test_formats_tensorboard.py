@@ -158,8 +158,8 @@ def test_a_copy_is_counted_once(tmp_path):
     ("content", "status", "reason"),
     [
         (b"", "killed", "holds no event"),
-        (event_file(version(T)), "completed", "fewer than two points"),
-        (event_file(version(T), scalar(T + 9, "hp_metric", -1.0)), "completed", "fewer than two points"),
+        (event_file(version(T)), "unknown", "fewer than two points"),
+        (event_file(version(T), scalar(T + 9, "hp_metric", -1.0)), "unknown", "fewer than two points"),
         (event_file(*RUN)[:-3], "killed", "ends within an event"),
         (b"text that is no event file at all", "unreadable", "is damaged at byte 0"),
         (event_file(*RUN, b"\x0b\x0c"), "unreadable", "no protocol buffer"),

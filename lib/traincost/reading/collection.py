@@ -193,6 +193,8 @@ def _is_table(runs_dir):
     ending = os.path.splitext(os.fspath(runs_dir))[1].lower()
     if not os.path.isfile(runs_dir):
         return False
+    if ending == ".json":
+        return table_files.is_list(os.fspath(runs_dir))
     return ending in table_files.ENDINGS or table_files.is_maybe(os.fspath(runs_dir))
 
 
@@ -388,7 +390,7 @@ def _number(value):
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
         return None
     number = float(value)
-    return number if np.isfinite(number) else None
+    return _without_float32(number) if np.isfinite(number) else None
 
 
 def _text(value):

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-SMALL_FALL_S = 1.0  # writers in several threads
+SMALL_FALL_S, SMALL_LOCAL_FALL_S = 1.0, 60.0  # writers in several threads or processes
 LONG_S = 6 * 3600  # a gap is taken for a suspend from here on
 SET_S = 7 * 86400  # and from here on for a clock that was set
 BEYOND = 50  # times the others
@@ -49,7 +49,9 @@ def active(times, steps=None, is_local=False):
     gaps = np.diff(at)
     forward = gaps[gaps > 0]
     typical = float(np.median(forward)) if len(forward) else 0.0
-    falls = gaps < -SMALL_FALL_S
+    falls = gaps < -(SMALL_LOCAL_FALL_S if is_local else SMALL_FALL_S)
+    if len(gaps) and not len(forward):
+        return Active([(float(at[0]), float(at[0]))], [])
     if steps is not None and falls.any():
         falls &= np.diff(np.array(steps, dtype=float)) >= 0
     jumps = _jumps(gaps, forward)
@@ -59,7 +61,7 @@ def active(times, steps=None, is_local=False):
     notes, splits = [], []
     for i in np.flatnonzero(falls | jumps | hours)[::-1].tolist():
         if falls[i]:
-            is_hour = is_local and -gaps[i] <= HOUR_S + typical
+            is_hour = is_local and 0 <= gaps[i] + HOUR_S <= 5 * typical + SMALL_LOCAL_FALL_S
             back = HOUR_S if is_hour else -gaps[i] + typical
             at[: i + 1] -= back
             kind = "the clock went back" + (" (the end of summer time, say)" if is_hour else "")

@@ -19,7 +19,7 @@ from traincost.reading.formats.statuses import COMPLETED, CONSOLE, NOT_RECORDED,
 
 NAME = "console"
 TITLE = "console logs with printed times (train_runtime, time per iteration)"
-NAMES = re.compile(r".*\.(log|out|txt|stdout|err)", re.DOTALL)
+NAMES = re.compile(r"(?i:.*\.(log|out|stdout|err)|.*(log|out|console|train|slurm).*\.txt)", re.DOTALL)
 MAX_LOG_MIB = 64
 PRINTED_TOTAL = "runtime is what the console log printed as train_runtime"
 LOWER_BOUND = (
@@ -35,7 +35,9 @@ _NO_SCORES = ("train_runtime", "train_samples_per_second", "train_steps_per_seco
 
 
 def sources(directory, found):
-    """Return the files whose names logs have."""
+    """Return the files whose names logs have, those of W&B aside."""
+    if os.path.basename(os.path.dirname(directory)).startswith(("run-", "offline-run-")):
+        return []
     return [name for name in found if NAMES.fullmatch(name)]
 
 

@@ -25,8 +25,11 @@ MAX_ENTRIES = 2_000  # parameters of one trial
 MAX_JOURNAL_MIB = 1024
 MAX_LINE_BYTES = 2**20
 NEEDED = {"studies", "trials", "trial_params"}
-_JOURNALS = re.compile(r".*(\.log|\.journal)|.*journal.*", re.DOTALL)
-NAMES = re.compile(r".*\.(db|sqlite3?|log|journal)|.*journal.*", re.DOTALL)
+_JOURNALS = re.compile(
+    r"(?i:.*(journal|optuna|study|studies|trial|storage|hpo|tun(e|ing)).*\.(log|jsonl?|txt)|.*journal[^.]*)",
+    re.DOTALL,
+)
+NAMES = re.compile(r".*\.(db|sqlite3?)|" + _JOURNALS.pattern, re.DOTALL)
 _ENDS = {
     "COMPLETE": (COMPLETED, ""),
     "PRUNED": (PRUNED, "pruned by its study: stopped on purpose"),

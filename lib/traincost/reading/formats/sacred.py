@@ -16,7 +16,7 @@ from traincost.reading.formats.table_columns import moment
 
 NAME = "sacred"
 TITLE = "Sacred runs (run.json, config.json, metrics.json)"
-RUN_NAME, CONFIG_NAME, METRICS_NAME = "run.json", "config.json", "metrics.json"
+RUN_NAME, CONFIG_NAME, METRICS_NAME, OUTPUT_NAME = "run.json", "config.json", "metrics.json", "cout.txt"
 NEEDED = {"experiment", "status", "start_time"}
 SILENT_S = 3600  # without a heartbeat: it comes every ten seconds
 NAMES = re.compile(re.escape(RUN_NAME))
@@ -32,8 +32,8 @@ _HIDDEN = ("__doc__", "__annotations__")
 
 
 def sources(directory, found):
-    """Return the record of a run where the folder holds one."""
-    return [RUN_NAME] if RUN_NAME in found else []
+    """Return the record of a run where the folder holds one, beside what Sacred writes with it."""
+    return [RUN_NAME] if RUN_NAME in found and (CONFIG_NAME in found or OUTPUT_NAME in found) else []
 
 
 def is_sacred(record):

@@ -52,6 +52,14 @@ def is_maybe(path):
     return "JobID" in first and "State" in first
 
 
+def is_list(path):
+    """Say whether a JSON file begins as a list does: any other is no table."""
+    try:
+        return read_head(path, 256).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    except Unreadable:
+        return True  # and say why it cannot be read
+
+
 def _csv(text):
     lines, separator = cells(text)
     names = [name.strip() if separator == " " else name for name in next(lines, [])]
