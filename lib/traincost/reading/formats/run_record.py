@@ -68,6 +68,8 @@ def _run(run_id, record):
         if run.status == "running":
             reason += ": at work still, or killed"
     run.reason = reason
+    run.host, run.device = (str(record.get(name) or "") for name in ("host", "device"))
+    run.devices = float(record["devices"]) if finite(record.get("devices")) else None
     run.sections = _sections(record.get("sections"), run.notes)
     run.cost = numbers(_prefixed(record.get("cost")), "cost", run.notes)
     run.scores = numbers(record.get("scores"), "score", run.notes)
