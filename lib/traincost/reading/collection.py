@@ -31,6 +31,7 @@ from traincost.reading.tables import EXACT, coded, printable
 NULL = str(None)  # how `formats.run.flat` writes a JSON null
 # Neither a leading zero nor a hundred digits: those are names, not quantities.
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?")
+PLACES = ("host", "device")
 _LONG_DIGITS, _MAX_FLOAT32 = 14, 3e38  # no number that a person chose has as many
 _IDENTITY = ["run_id", "path", "format", "status", "started_at", "runtime_s", "task", "report", "process"]
 _IDENTITY += ["evidence", "devices", "device", "host"]
@@ -48,7 +49,8 @@ class Collection:
         A row per usable run, completed or of unknown end: ``run_id``, ``path`` (relative to the
         directory), ``format``, ``status``, ``started_at``, ``runtime_s``, and where the tool has such,
         ``task``, ``report``, ``process``, ``evidence``, ``devices``, ``device`` and ``host``
-        (`formats.run.Run`), else empty; then ``config.<dotted path>``,
+        (`formats.run.Run`), else empty; then ``config.<dotted path>`` (of ``host`` and ``device``
+        too, where they vary),
         ``cost_*``, ``score.<name>``; NaN where a run lacks the value.
     sections : DataFrame
         A row per run and section: ``run`` (row number in `runs`), ``section``, ``seconds``,
@@ -290,13 +292,25 @@ def _refuse_nothing(listing, usable, rest, titles):
 
 
 def _runs_frame(runs, sources):
+    identity, config = _identity(runs, sources), _config_columns(runs)
     columns = {
-        **_identity(runs, sources),
-        **_config_columns(runs),
+        **identity,
+        **config,
+        **_places(identity, config),
         **_number_columns(runs, "cost", ""),
         **_number_columns(runs, "scores", SCORE_PREFIX),
     }
     return pd.DataFrame(columns, copy=False)
+
+
+def _places(identity, config):
+    """Return where runs took place as settings, where it varies and no setting says it: host and device."""
+    found = {}
+    for name in PLACES:
+        column = identity[name].mask(identity[name] == "")
+        if column.nunique() > 1 and PREFIX + name not in config:
+            found[PREFIX + name] = column
+    return found
 
 
 def _identity(runs, sources):
@@ -439,7 +453,8 @@ def _excluded_frame(runs, listing):
         last[["runtime_s", "devices"]] = np.nan
         frame = pd.concat([frame, last], ignore_index=True)
     frame["reason"] = _texts([shortened(reason) for reason in frame["reason"]])
-    config = pd.DataFrame(_config_columns(runs), index=range(len(runs)))
+    identity, config = _identity(runs, listing.sources), _config_columns(runs)
+    config = pd.DataFrame({**config, **_places(identity, config)}, index=range(len(runs)))
     return pd.concat([frame, config.reindex(frame.index)], axis=1)
 
 
