@@ -79,7 +79,7 @@ BOX = "╭──── Traceback (most recent call last) ────╮\n│ a.
         (TRACEBACK + "ValueError: shape\nretry ok\ndone\n", None),
         (TRACEBACK + "KeyboardInterrupt\n", "killed"),
         (BOX + "RuntimeError: CUDA out of memory. Tried\n", "failed"),
-        (" 12%|█ | 1/2\r\x1b[A\n" + TRACEBACK + "torch.cuda.OutOfMemoryError: x\n\nwandb: Waiting\n", "failed"),
+        (" 12%| 1/2\r\x1b[A\n" + TRACEBACK + "torch.cuda.OutOfMemoryError: x\n\nwandb: Waiting\n", "failed"),
         (TRACEBACK + "KeyError: 1\n\nDuring handling of the above exception, another exception occurred:\n\n"
          + TRACEBACK + "ValueError: 2\nsrun: error: node1: task 0: Exited with exit code 1\n", "failed"),
         ("slurmstepd: error: *** JOB 1 ON n CANCELLED AT 01:00:00 DUE TO TIME LIMIT ***\n", "killed"),

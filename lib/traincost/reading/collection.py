@@ -9,6 +9,7 @@ in the same way, so that it does not matter which.
 import json
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
@@ -18,8 +19,8 @@ import pyarrow.compute as pc
 
 from traincost.columns import PREFIX, SCORE_PREFIX
 from traincost.errors import NothingToReport, ParameterError
-from traincost.reading import batch, joins, tables
-from traincost.reading.formats import JOBS, READERS, table_files
+from traincost.reading import batch, joins, live, tables
+from traincost.reading.formats import JOBS, READERS, other, table_files
 from traincost.reading.formats import table as _table
 from traincost.reading.formats.files import Unreadable, parse_json, shortened
 from traincost.reading.formats.paths import PathPattern
@@ -28,6 +29,7 @@ from traincost.reading.listing import POINTER, Listing, is_url, listed, readers
 from traincost.reading.redaction import Numbering, Redactor, Rule, numbered
 from traincost.reading.tables import EXACT, coded, printable
 
+MAX_SEEN = 500  # files of a directory without runs that are looked at
 NULL = str(None)  # how `formats.run.flat` writes a JSON null
 # Neither a leading zero nor a hundred digits: those are names, not quantities.
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?")
@@ -96,8 +98,8 @@ def read_collection(
     Parameters
     ----------
     runs_dir : str or path
-        A directory, the URL of one (``s3://bucket/runs``), an index of either, or a file with a
-        row per run.
+        A directory, the URL of one (``s3://bucket/runs``), an index of either, a file with a
+        row per run, or a store (``mlflow:http://…``, ``optuna:postgresql://…``).
     format : str
         A reader's name, or ``auto`` for all of them.
     progress : callable, optional
@@ -133,7 +135,12 @@ def read_collection(
     """
     pattern = PathPattern(path_pattern) if path_pattern else None
     rule, parts = Rule(show=tuple(show)), []
-    if _is_table(runs_dir):
+    if live.is_live(runs_dir):
+        _refuse_columns(table)
+        listing, found = live.runs(runs_dir, format)
+        batches = [tables.tabulated([0], [(found, "")], Redactor(rule))]
+        titles = [READERS[listing.name].TITLE]
+    elif _is_table(runs_dir):
         listing, batches = _read_table(os.fspath(runs_dir), format, table, rule)
         titles = [_table.TITLE]
     else:
@@ -277,7 +284,7 @@ def _refuse_nothing(listing, usable, rest, titles):
     left_out = len(rest) + len(listing.unopened)
     if not left_out:
         raise NothingToReport(
-            f"runs_dir {listing.shown!r} holds no runs that traincost understands; "
+            f"runs_dir {listing.shown!r} holds no runs that traincost understands{_seen(listing.root)}; "
             f"it reads: {', '.join(titles)}"
         )
     path, reason = listing.unopened[0] if not len(rest) else ("", rest["reason"][0].as_py())
@@ -286,6 +293,26 @@ def _refuse_nothing(listing, usable, rest, titles):
         f"runs_dir {listing.shown!r} holds no completed run to report on: {left_out} left out, the first "
         f"{printable(path)!r}: {reason}"
     )
+
+
+def _seen(root):
+    """Say what lies in a directory without runs: what is recognised, and the endings of the rest."""
+    known, endings, n_files = Counter(), Counter(), 0
+    for directory, _, names in os.walk(root):
+        for name in sorted(names):
+            n_files += 1
+            if n_files > MAX_SEEN:
+                break
+            what = other.recognise(os.path.join(directory, name))
+            known.update([what] if what else [])
+            endings.update([] if what else [os.path.splitext(name)[1] or "no ending"])
+    said = [f"{what} ({n})" for what, n in known.most_common(3)]
+    said += [f"{ending} ({n})" for ending, n in endings.most_common(5)]
+    if not said:
+        return ""
+    has_table = any(ending in table_files.ENDINGS for ending in endings)
+    hint = "; a table of runs is given by its own path" if has_table else ""
+    return f". There are: {'; '.join(said)}{hint}"
 
 
 # -- frames --------------------------------------------------------------------------------

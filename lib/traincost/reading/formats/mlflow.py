@@ -58,7 +58,7 @@ def read(path, run_id):
             return []
     except Unreadable as problem:
         return [Run(run_id, UNREADABLE, reason=str(problem), named=False)]
-    return _resolved({record.run_id: record for record in records})
+    return resolved({record.run_id: record for record in records})
 
 
 def _is_sqlite(path):
@@ -78,7 +78,7 @@ def _is_sqlite(path):
 # -- runs and their children ---------------------------------------------------------------
 
 
-def _resolved(records):
+def resolved(records):
     """Return a run per record that is no other's child, and per child of a search."""
     children = {}
     for record in records.values():

@@ -18,7 +18,7 @@ _NEEDED = {"runs", "experiments", "params", "tags"}  # the tables of metrics cam
 _CODES = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
 _REGISTRY = {"version", "aliases", "current_stage", "model_id", "latest_versions"}
 _RUN_ID = re.compile(r"[0-9a-f]{32}")
-_TAGS = {
+TAGS = {
     "mlflow.parentRunId": "parent",
     "mlflow.runName": "name",
     "mlflow.source.name": "source",
@@ -79,11 +79,11 @@ def _add_texts(rows, records):
     for key, value, run_id in rows.of("params", "SELECT key, value, run_uuid FROM params"):
         if run_id in records:
             _set(records[run_id].params, str(key), str(value), records[run_id].notes)
-    wanted = ", ".join(f"'{name}'" for name in _TAGS)
+    wanted = ", ".join(f"'{name}'" for name in TAGS)
     query = f"SELECT key, value, run_uuid FROM tags WHERE key IN ({wanted})"
     for key, value, run_id in rows.of("tags", query):
         if run_id in records:
-            setattr(records[run_id], _TAGS[key], str(value or ""))
+            setattr(records[run_id], TAGS[key], str(value or ""))
 
 
 def _add_metrics(rows, records):
@@ -180,8 +180,8 @@ def _file_record(folder, experiment):
     record.status = _CODES.get(status, str(status)) if isinstance(status, int | str) else ""
     record.start_ms, record.end_ms = _whole(meta.get("start_time")), _whole(meta.get("end_time"))
     record.deleted = "deleted" in (meta.get("lifecycle_stage"), experiment.get("lifecycle_stage"))
-    for tag, value in _texts(os.path.join(folder, "tags"), record.notes, wanted=_TAGS).items():
-        setattr(record, _TAGS[tag], value)
+    for tag, value in _texts(os.path.join(folder, "tags"), record.notes, wanted=TAGS).items():
+        setattr(record, TAGS[tag], value)
     record.name = record.name or str(meta.get("run_name") or meta.get("name") or "")
     record.params = _texts(os.path.join(folder, "params"), record.notes)
     _add_file_metrics(record, os.path.join(folder, "metrics"))
