@@ -6,6 +6,7 @@ MLflow itself is not imported.
 import os
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from traincost.columns import finite
 from traincost.reading.formats import files, sqlite
@@ -123,6 +124,8 @@ def stored_files(path):
     A run in an experiment is read with the experiment, where its parent and its children are.
     """
     folder = os.path.dirname(path)
+    if _RUN_ID.fullmatch(os.path.basename(folder)) and _in_experiment(folder):
+        return []
     run_ids = [name for name in files.names(folder) if _RUN_ID.fullmatch(name)]
     try:
         meta = _meta(path)
@@ -154,11 +157,17 @@ def _is_run(meta):
 
 
 def _in_experiment(folder):
+    """Say whether the folder around one describes an experiment; a store asks this for each of its runs."""
     try:
-        meta = _meta(os.path.join(os.path.dirname(folder), "meta.yaml"))
+        return _is_experiment(read_bytes(os.path.join(os.path.dirname(folder), "meta.yaml")))
     except Unreadable:
         return False
-    return "experiment_id" in meta and not _is_run(meta)
+
+
+@lru_cache(maxsize=64)
+def _is_experiment(content):
+    meta = parse_yaml(content)
+    return isinstance(meta, dict) and "experiment_id" in meta and not _is_run(meta)
 
 
 def _file_record(folder, experiment):

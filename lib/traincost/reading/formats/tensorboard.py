@@ -2,7 +2,7 @@
 
 A file is a sequence of records, each with its length and checksums; a record is an ``Event``
 message, of which the wall time, scalars and the data of the plugin ``hparams`` are used. They
-are walked here: TensorBoard's own reader reads a cut file without a word, and a record of any
+are walked by `tfrecords`: TensorBoard's own reader reads a cut file without a word, and a record of any
 size into memory.
 
 Event files know neither when a run began nor whether it ended; without a session of hyper-parameters
@@ -18,7 +18,6 @@ hyper-parameters (``1700000000.123``) and for several scalars in one chart (``lo
 those of one training's parts (`ROLES`).
 """
 
-import io
 import math
 import os
 import re
@@ -26,7 +25,7 @@ import struct
 from array import array
 from dataclasses import dataclass, field
 
-from traincost.reading.formats import clocks, files, wire
+from traincost.reading.formats import clocks, files, tfrecords, wire
 from traincost.reading.formats.files import Unreadable, opened
 from traincost.reading.formats.run import Run, flat, iso, runtime, without_identity
 from traincost.reading.formats.statuses import (
@@ -44,7 +43,6 @@ NAME = "tensorboard"
 TITLE = "TensorBoard event files (events.out.tfevents.*)"
 ROLES = ("train", "validation", "val", "eval", "test")  # directories of one run's parts
 MAX_EVENTS = 2_000_000  # of one file
-MAX_EVENT_BYTES = 2**16  # a larger one is an image or a graph: its wall time alone is used
 MAX_TAGS = 10_000  # of one run
 MAX_FILES = 1_000  # of one run
 MAX_SIBLINGS = 50  # runs beside one that are looked at
@@ -54,7 +52,6 @@ _EARLIEST_S = 1e8  # 1973: a clock that never got beyond is none
 _NOTE = "runtime is approximate: from the first event to the last of its files"
 _TOO_MANY = f"scalars beyond the first {MAX_TAGS} are left out"
 _FAILURE = 2  # how a session of the hparams plugin ended
-_WALL_TIME = b"\x09"  # the key of an event's first field, eight bytes long
 NAMES = re.compile(rf".*{re.escape(_MARK)}.*", re.DOTALL)
 
 
@@ -250,7 +247,7 @@ def _events(path):
     events, times, steps = _Events(), array("d"), array("q")
     try:
         with opened(path, limit_mib=math.inf) as file:
-            for n_read, record in enumerate(_records(io.BufferedReader(file, 2**18))):
+            for n_read, record in enumerate(tfrecords.records(file)):
                 if n_read >= MAX_EVENTS:
                     raise Unreadable(f"holds more than {MAX_EVENTS} events")
                 wall_s, step = _add(events, record)
@@ -259,7 +256,7 @@ def _events(path):
                     steps.append(step)
             if not times:
                 events.problem = "holds no event: killed before the first was written"
-    except _Cut as problem:
+    except tfrecords.Cut as problem:
         events.problem = str(problem)
     except Unreadable as problem:
         events.problem, events.unreadable = str(problem), True
@@ -270,38 +267,14 @@ def _events(path):
     return events
 
 
-class _Cut(Exception):
-    """A file ends within a record."""
-
-
-def _records(file):
-    """Yield each record of an event file; of one larger than `MAX_EVENT_BYTES` the beginning."""
-    at = 0
-    while header := file.read(12):
-        if len(header) < 12:
-            raise _Cut("ends within an event: killed, at work still, or copied in part")
-        (size,), (check,) = struct.unpack("<Q", header[:8]), struct.unpack("<I", header[8:])
-        if check != _masked(_crc32c(header[:8])):
-            raise Unreadable(f"is damaged at byte {at}")
-        data = file.read(min(size, MAX_EVENT_BYTES) + 4)
-        if size > MAX_EVENT_BYTES:
-            # Read on and not sought, so that the end of a cut file is met.
-            data, left = data[:9] if data[:1] == _WALL_TIME else b"", size - len(data) + 4
-            while left > 0:
-                skipped = len(file.read(min(left, 2**20)))
-                if not skipped:
-                    raise _Cut("ends within an event: killed, at work still, or copied in part")
-                left -= skipped
-        elif len(data) < size + 4:
-            raise _Cut("ends within an event: killed, at work still, or copied in part")
-        elif struct.unpack("<I", data[size:])[0] != _masked(_crc32c(data[:size])):
-            raise Unreadable(f"is damaged at byte {at}")
-        yield data[:size]
-        at += 16 + size
-
-
 def _add(events, record):
     """Add one ``Event`` message; return its wall time, None where it has no clock time, and its step."""
+    plain = _plain(record)
+    if plain is not None:
+        wall_s, step, tag, number = plain
+        events.n_points += 1
+        _set_scalar(events, tag, number, wall_s)
+        return (wall_s if 0 < wall_s < 1e11 else None), step
     event = wire.message(record)
     wall_s = wire.double(wire.last(event, 1, bytes))
     for summary in wire.inside(event, 5):
@@ -316,6 +289,52 @@ def _add(events, record):
     return wall_s if wall_s is not None and 0 < wall_s < 1e11 else None, step if step < 2**62 else 0
 
 
+def _plain(record):
+    """Return (wall time, step, tag, number) of an event that is one plain scalar, as most are; else None.
+
+    Wall time, step, and a summary of one value: its tag, and a float of 32 bits.
+    """
+    try:
+        if record[0] != 0x09 or record[9] != 0x10:
+            return None
+        step, at = _varint(record, 10)
+        if record[at] != 0x2A:
+            return None
+        _, at = _varint(record, at + 1)
+        if record[at] != 0x0A:
+            return None
+        length, at = _varint(record, at + 1)
+        if at + length != len(record) or record[at] != 0x0A:
+            return None
+        length, at = _varint(record, at + 1)
+        after = at + length
+        if after + 5 != len(record) or record[after] != 0x15:
+            return None
+        tag = record[at:after].decode("utf-8", "replace")
+        return _DOUBLE(record, 1)[0], step, tag, _SINGLE(record, after + 1)[0]
+    except (IndexError, struct.error):
+        return None
+
+
+_DOUBLE, _SINGLE = struct.Struct("<d").unpack_from, struct.Struct("<f").unpack_from
+
+
+def _varint(record, at):
+    """Return a number of up to four bytes, and where it ends; a longer one ends the quick way."""
+    byte = record[at]
+    if byte < 128:
+        return byte, at + 1
+    value, shift = byte & 127, 7
+    while shift < 28:
+        at += 1
+        byte = record[at]
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at + 1
+        shift += 7
+    raise IndexError
+
+
 def _add_scalar(events, value, wall_s):
     number = wire.single(wire.last(value, 2, bytes))
     tensor = wire.last(value, 8, bytes)
@@ -323,7 +342,10 @@ def _add_scalar(events, value, wall_s):
         number = _scalar_tensor(wire.message(tensor))
     if number is None:
         return
-    tag = wire.text(wire.last(value, 1, bytes, b""))
+    _set_scalar(events, wire.text(wire.last(value, 1, bytes, b"")), number, wall_s)
+
+
+def _set_scalar(events, tag, number, wall_s):
     if tag in events.scalars or len(events.scalars) < MAX_TAGS:
         events.scalars[tag] = (wall_s, number)
     elif _TOO_MANY not in events.notes:
@@ -372,29 +394,3 @@ def _value(value):
         return wire.text(text)
     truth = wire.last(value, 4, int)
     return None if truth is None else bool(truth)
-
-
-# -- checksums: CRC-32C, masked as the record format asks ------------------------------------
-
-
-def _table():
-    table = []
-    for byte in range(256):
-        for _ in range(8):
-            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
-        table.append(byte)
-    return table
-
-
-_TABLE = _table()
-
-
-def _crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = crc >> 8 ^ _TABLE[(crc ^ byte) & 255]
-    return crc ^ 0xFFFFFFFF
-
-
-def _masked(crc):
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
