@@ -295,9 +295,9 @@ def _plain(record):
     Wall time, step, and a summary of one value: its tag, and a float of 32 bits.
     """
     try:
-        if record[0] != 0x09 or record[9] != 0x10:
+        if record[0] != 0x09:
             return None
-        step, at = _varint(record, 10)
+        step, at = _varint(record, 10) if record[9] == 0x10 else (0, 9)
         if record[at] != 0x2A:
             return None
         _, at = _varint(record, at + 1)

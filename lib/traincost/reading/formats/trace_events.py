@@ -13,6 +13,7 @@ from array import array
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
+from math import inf
 
 import orjson
 
@@ -39,6 +40,7 @@ _STARTS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
 # Annotations by name where the category is that of an operator or missing, as older traces have it.
 _ANNOTATIONS = ("ProfilerStep#", "Optimizer.step#", "Optimizer.zero_grad#")
 _OPERATORS = ("cpu_op", "Operator", "")
+_MAY_ANNOTATE = ("user_annotation", *_OPERATORS)
 _COUNTER = re.compile(r"#\d+$")
 _FACTS = {
     ("distributedInfo", "rank"): "rank",
@@ -297,8 +299,22 @@ class _Scanner:
 
     def take_events(self, events):
         """Go through whole events; what is nested is no time, as in `take`."""
+        trace, numbers = self.trace, (int, float)
         for event in events:
-            if event.get("dur").__class__ in (dict, list):
+            start, duration = event.get("ts"), event.get("dur", 0)
+            # Nearly all are plain: they are told here, without a call.
+            is_plain = event.get("ph") == "X" and start.__class__ in numbers and duration.__class__ in numbers
+            if is_plain and start - start == 0 and 0 <= duration < inf:
+                self.is_trace = True
+                trace.n_events += 1
+                if start < trace.first_us:
+                    trace.first_us = start
+                if start + duration > trace.last_us:
+                    trace.last_us = start + duration
+                if event.get("cat", "") in _MAY_ANNOTATE and _is_annotation(event):
+                    self._annotate(event, start, duration)
+                continue
+            if duration.__class__ in (dict, list):
                 del event["dur"]
             self._take_event(event)
 

@@ -47,6 +47,8 @@ def parse_yaml(content):
 
 def _refuse_depth(content):
     """Refuse what would overflow the stack of the composer, which is C's, or fill the memory."""
+    if sum(map(content.count, (b":", b"-", b"[", b"{", b"?"))) < MAX_NESTING:
+        return  # each level has one of these signs
     depth = deepest = 0
     try:
         for count, event in enumerate(yaml.parse(content, _LOADER)):
