@@ -13,6 +13,7 @@ import click
 
 from traincost import __version__
 
+NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 CELL_FAILED, USAGE_ERROR, INTERRUPTED = 1, 2, 130
 
 
@@ -41,7 +42,7 @@ def _tell(line):
 
 def _printable(text):
     """Keep a name from a file from moving the cursor, or from looking like a line of ours."""
-    return "".join(c if c.isprintable() else "�" for c in text)
+    return "".join(c if c.isprintable() else " " if c == NO_BREAK_SPACE else "�" for c in text)
 
 
 class _NotebookCommand(click.Command):
@@ -294,14 +295,15 @@ def audit(file):
     Example: traincost audit systems.yaml
     """
     from traincost.estimation import estimates
+    from traincost.printing import significant
     from traincost.results.systems import read_systems
 
     reported = read_systems(file)
     found = estimates.contradictions(estimates.estimate_systems(reported.frame), reported.frame)
     for row in found.itertuples():
         line = (
-            f"{row.subject}: {row.kind}: {row.first:.3g} ({row.first_source}) against "
-            f"{row.second:.3g} ({row.second_source}), ratio {row.ratio:.3g}"
+            f"{row.subject}: {row.kind}: {significant(row.first)} ({row.first_source}) against "
+            f"{significant(row.second)} ({row.second_source}), ratio {significant(row.ratio)}"
         )
         click.echo(_printable(line))
     for row in reported.rejected.itertuples():
@@ -328,12 +330,15 @@ def check(before, after, max_slowdown, json, junit, markdown, parameters):
     settings = _comparison(parameters)
 
     from traincost.analysis import gate, pairs
+    from traincost.analysis.subsets import subset
     from traincost.reading.collection import read_collection
     from traincost.results import gate as printed
 
     limit = gate.limit(max_slowdown)
     reading = {"format": settings["format"], "path_pattern": settings["path_pattern"]}
     first, second = (read_collection(path, **reading) for path in (before, after))
+    if settings["where"]:
+        first, second = (subset(found, settings["where"]) for found in (first, second))
     paired = pairs.pair(first, second, settings["pair_by"], settings["replicates"], settings["renamed"])
     found = gate.check(first, second, paired, limit)
     for path, text in ((json, printed.as_json), (junit, printed.as_junit), (markdown, printed.as_markdown)):

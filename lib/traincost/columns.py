@@ -7,6 +7,8 @@ A column that this register does not name (a score, say) is printed by its unit,
 import math
 from dataclasses import dataclass
 
+from traincost.printing import MISSING, count, share_text, significant, time_text
+
 
 @dataclass(frozen=True)
 class Column:
@@ -36,7 +38,7 @@ class Column:
     def text(self, value):
         """Print `value`; a missing one is a dash."""
         if value is None or value != value:
-            return "–"
+            return MISSING
         return _PRINTERS[self.unit](value)
 
 
@@ -52,58 +54,12 @@ def finite(value):
         return False
 
 
-def significant(value, digits=4):
-    """Print with `digits` significant digits, without an exponent where that is readable.
-
-    >>> significant(0.00001234, 3), significant(1234.5), significant(12.0, 3)
-    ('1.23e-05', '1,234', '12.0')
-    """
-    value = float(value)
-    if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else str(value)
-    if not 1e-4 <= abs(value) < 1e15:
-        return f"{value:.{digits - 1}e}"
-    magnitude = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
-    return f"{value:,.{max(0, digits - 1 - magnitude)}f}"
-
-
-def decimals_within(low, high, most=2):
-    """Return how many decimals an interval carries: none finer than the first digit of half its width.
-
-    >>> decimals_within(45.49, 47.57), decimals_within(0.05, 0.09), decimals_within(3, 3)
-    (0, 2, 2)
-    """
-    half = (high - low) / 2
-    if not (math.isfinite(half) and half > 0):
-        return most
-    return max(0, min(most, -math.floor(math.log10(half))))
-
-
-def count(value):
-    """Print an integer with thousands separated; a mean of counts keeps one decimal."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
-
-
-def percent(share, decimals=2):
-    """Print a share in percent with fixed decimals.
-
-    >>> percent(0.44061)
-    '44.06 %'
-    """
-    return f"{100 * share:.{decimals}f} %".replace("-", "−")
-
-
-def probability(value):
-    """Print a p-value with three decimals, and a smaller one by its bound."""
-    return "< 0.001" if value < 0.0005 else f"{value:.3f}"
-
-
 _PRINTERS = {
-    "s": significant,
-    "MiB": lambda value: f"{value:,.1f}" if abs(value) >= 10 else significant(value, 3),
+    "s": time_text,
+    "MiB": lambda value: f"{value:,.0f}" if abs(value) >= 100 else significant(value),
     "count": count,
-    "share": percent,
-    "": significant,
+    "share": share_text,
+    "": lambda value: significant(value, 4),
 }
 
 _COST = (
@@ -155,40 +111,3 @@ def column(name):
         return COLUMNS[name]
     unit = next((u for suffix, u in _SUFFIX_UNITS.items() if name.endswith(suffix)), "")
     return Column(name, unit, "")
-
-
-@dataclass(frozen=True)
-class TimeUnit:
-    """The unit in which a page prints durations.
-
-    >>> TimeUnit("h", 3600).text(36936)
-    '10.26 h'
-    """
-
-    symbol: str
-    seconds: float
-
-    def number(self, seconds, decimals=2):
-        """Print the number alone, with two decimals or as many as asked for."""
-        return f"{seconds / self.seconds:,.{decimals}f}"
-
-    def text(self, seconds, decimals=2):
-        """Print number and unit; a missing duration is a dash."""
-        if seconds is None or seconds != seconds:
-            return "–"
-        return f"{self.number(seconds, decimals)} {self.symbol}"
-
-
-HOURS, MINUTES, SECONDS = TimeUnit("h", 3600.0), TimeUnit("min", 60.0), TimeUnit("s", 1.0)
-MILLISECONDS, MICROSECONDS = TimeUnit("ms", 1e-3), TimeUnit("µs", 1e-6)  # of a few profiled steps
-
-
-def time_unit(typical_s):
-    """Choose the unit for durations whose typical value is `typical_s` seconds."""
-    if typical_s >= 2 * HOURS.seconds:
-        return HOURS
-    if typical_s >= 2 * MINUTES.seconds:
-        return MINUTES
-    if typical_s >= 100 * MILLISECONDS.seconds or not typical_s > 0:
-        return SECONDS
-    return MILLISECONDS if typical_s >= 100 * MICROSECONDS.seconds else MICROSECONDS

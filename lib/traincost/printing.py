@@ -351,6 +351,11 @@ def two(value):
     return _fixed(value, 2)
 
 
+def plain(text):
+    """Return printed text with ordinary spaces, for what is no page."""
+    return text.replace(SPACE, " ")
+
+
 def _magnitude(value, digits):
     """Return the power of ten of a value as it is rounded to so many digits."""
     return int(f"{value:.{digits - 1}e}".partition("e")[2])

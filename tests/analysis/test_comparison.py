@@ -13,7 +13,6 @@ from traincost.analysis.comparison import APART, FASTER, NOT_SLOWER, SAME, SLOWE
 from traincost.analysis.decomposition import MIX
 from traincost.analysis.families import holm
 from traincost.analysis.verdicts import TOO_FEW
-from traincost.columns import SECONDS
 from traincost.reading.collection import read_collection
 from traincost.results.comparison import compare
 from traincost.results.decomposition import caption_parts
@@ -145,10 +144,10 @@ def test_parts_too_small_to_be_seen_are_drawn_as_one():
 def test_the_caption_counts_the_parts_drawn_as_one():
     drawn = decomposition.drawn_parts(parts_of(-0.5, 0.4, 0.3, *[0.003] * 300))
     assert drawn["total_s"].iloc[-1] > 0.5
-    caption = caption_parts(drawn, SECONDS).plain()
-    assert "is in p0: −0.50 s." in caption
+    caption = caption_parts(drawn).plain()
+    assert "is in p0: −0.5 s." in caption
     assert caption.endswith("The 300 with the smallest changes are drawn as one.")
-    assert "drawn as one" not in caption_parts(drawn_parts_of(-0.5, 0.4), SECONDS).plain()
+    assert "drawn as one" not in caption_parts(drawn_parts_of(-0.5, 0.4)).plain()
 
 
 def drawn_parts_of(*total_s):

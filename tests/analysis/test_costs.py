@@ -9,6 +9,7 @@ from conftest import collection_of, grid, record, write_run
 
 from traincost.analysis import costs as analysis
 from traincost.errors import ParameterError
+from traincost.printing import plain
 from traincost.reading.collection import read_collection
 from traincost.results.costs import costs, mean_and_deviation, scores
 from traincost.results.runs import Runs
@@ -116,15 +117,15 @@ def test_a_cell_is_mean_and_deviation_as_printed(collection):
 @pytest.mark.parametrize(
     ("mean", "std", "text"),
     [
-        (3e-7, 1e-8, "3.000e-07 ± 1.0e-08"),
-        (12.3456, 0.5432, "12.35 ± 0.54"),
-        (1234.5, 7.7, "1,234 ± 8"),
-        (0.0, 0.0, "0 ± 0"),
+        (3e-7, 1e-8, "0.30 ± 0.01 µs"),
+        (12.3456, 0.5432, "12.3 ± 0.5 s"),
+        (1234.5, 7.7, "20.6 ± 0.1 min"),
+        (0.0, 0.0, "0 ± 0 s"),
     ],
 )
 def test_a_deviation_has_the_means_decimals(mean, std, text):
     row = SimpleNamespace(column="cost_runtime_s", mean=mean, std=std, shared_process=False)
-    assert mean_and_deviation(row) == text
+    assert plain(mean_and_deviation(row)) == text
 
 
 def test_money_and_energy_are_parameters_times_hours(collection):
@@ -137,8 +138,10 @@ def test_money_and_energy_are_parameters_times_hours(collection):
     total = table.loc["all runs"]
     assert total["device_hours"] == pytest.approx(table["device_hours"].iloc[:-1].sum())
     text = str(costs(Runs(collection, rows="task"), devices=4, price_per_hour=2.5, power_w=300.0))
-    assert "12.03 device-hours, at 4 devices a run: 30.1 USD at 2.5 USD an hour, 3.61 kWh at 300 W" in text
-    assert "8.000 went into runs that no statistic includes" in text
+    assert (
+        "12.0 h of device time, at 4 devices a run: 30.07 USD at 2.50 USD an hour, 3.61 kWh at 300 W" in text
+    )
+    assert "8.0 h went into runs that no statistic includes" in text
 
 
 def test_without_prices_there_is_no_money(collection):

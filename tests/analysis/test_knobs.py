@@ -220,9 +220,7 @@ def test_what_the_first_occurrence_takes_more_is_not_saved():
     assert row["bound"] == pytest.approx(0.03)
     assert row["first_share"] == pytest.approx(0.34 * 0.75 - 0.03)
     text = str(knobs_of(runs))
-    assert (
-        "The first occurrence of eval is the longest in 4 of 4 runs, 31.00 × as long as a later one" in text
-    )
+    assert "The first occurrence of eval is the longest in 4 of 4 runs, 31 × as long as a later one" in text
     assert "do not tell" not in text
 
 
@@ -275,8 +273,8 @@ def test_alike_occurrences_are_called_different_in_one_of_twenty():
 
 def test_a_knob_of_sections_that_some_runs_have_says_what_it_saves_there():
     text = said({"name": "k", "sections": ["ckpt"]})
-    assert "saves at most 2 % of a run on average" in text.replace("2.50 %", "2 %").replace("2.5 %", "2 %")
-    assert "It is in 1 of 2 runs, of which it saves at most 5.00 % on average." in text
+    assert "saves at most 2.5 % of a run on average" in text
+    assert "It is in 1 of 2 runs, of which it saves at most 5.0 % on average." in text
     assert "It is in" not in said({"name": "k", "sections": ["epoch/eval"]})
 
 
@@ -294,7 +292,7 @@ def test_threads_never_save_more_than_all_or_speed_up_without_end():
     assert "inf" not in str(answer)
     assert "all of the runtime" in str(answer)
     assert "It overlaps in time with other sections" in str(answer)
-    assert "together they take 1.80 × as long as what encloses them" in str(answer)
+    assert "together they take 1.8 × as long as what encloses them" in str(answer)
 
 
 def test_a_knob_whose_clock_did_not_wait_says_so():

@@ -28,7 +28,7 @@ def test_a_direction_is_said_of_a_numeric_factor():
     lr = rng.random(30)
     text = said(pd.DataFrame({"lr": lr}), np.exp(-2 * lr + rng.normal(0, 0.1, 30)))
     assert "Runtime depends on lr" in text
-    assert "Runtime falls with lr (Spearman ρ -0.9" in text
+    assert "Runtime falls with lr (Spearman ρ −0.9" in text
 
 
 def test_an_interaction_that_only_hours_allow_says_nothing():

@@ -6,11 +6,12 @@ import re
 import pandas as pd
 import pytest
 
+from traincost.printing import two
 from traincost.results import fluid, html
 from traincost.results.figures import Figure, axes_of
 from traincost.results.prose import Name, Number, say
 from traincost.results.result import Answer, Bars, More, Result, table_data
-from traincost.results.tables import Bar, Heading, Table, in_tree_order, shade, shades_of, two
+from traincost.results.tables import Bar, Heading, Table, in_tree_order, shade, shades_of
 
 FRAME = pd.DataFrame({"share": [0.4, 0.6]})
 

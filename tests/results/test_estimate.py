@@ -43,7 +43,7 @@ def of(tmp_path):
 def test_a_smallest_system_that_others_print_like_is_unnamed(of):
     totals = {"a": 2.91e20, "b": 2.94e20, "c": 7e20}
     found = of(**{name: {"stated_compute_flop": total} for name, total in totals.items()})
-    span = "from 2.9e+20 FLOP (2 systems alike in these digits) to 7.0e+20 FLOP (c)."
+    span = "from 2.9 × 10²⁰ FLOP (2 systems alike in these digits) to 7.0 × 10²⁰ FLOP (c)."
     assert span in str(found.summary)
 
 
@@ -138,7 +138,7 @@ def test_an_error_that_does_not_fall_is_not_projected(of):
     assert "it is not established that the error falls" in str(rising)
     assert len(rising.tables["errors"].frame) == 2
     falling = errors(0.4, 0.21, 0.1, 0.051)
-    assert "To reach an error of 1 %, the polynomial form 1e" in str(falling)
+    assert "To reach an error of 1 %, the polynomial form 10" in str(falling)
     projected = falling.tables["errors"].frame.iloc[2]["value"]
     assert falling.numbers["projection.polynomial"] == pytest.approx(projected)
 

@@ -4,12 +4,11 @@ import numpy as np
 
 from traincost.analysis import comparison as analysis
 from traincost.analysis.verdicts import TOO_FEW
-from traincost.columns import SCORE_PREFIX, column, count, decimals_within, probability
+from traincost.columns import SCORE_PREFIX, column
+from traincost.printing import change_text, count, difference_texts, probability, signed, span
 from traincost.results.numbers import N_LISTED, N_NAMED, key, number_of, plural
 from traincost.results.prose import Name, Number, say
-from traincost.results.tables import Heading, Table, as_printed, signed
-
-MAX_DECIMALS = 6  # of a change of a score
+from traincost.results.tables import Heading, Table, as_printed
 
 
 def scores_changed(columns):
@@ -37,10 +36,10 @@ def _within(rows):
     listed = []
     varying = rows[rows["low"].notna() & rows["verdict"].ne(analysis.SAME)]
     for row in varying.head(N_NAMED).itertuples():
-        decimals = decimals_within(row.low, row.high, MAX_DECIMALS)
+        texts = difference_texts(row.change, row.low, row.high, signed=True)[1:]
         ends = [
-            Number(key("column", row.column, end), float(value), f"{value:+.{decimals}f}".replace("-", "−"))
-            for end, value in (("low", row.low), ("high", row.high))
+            Number(key("column", row.column, end), float(getattr(row, end)), text)
+            for end, text in zip(("low", "high"), texts, strict=True)
         ]
         name = Name(row.column.removeprefix(SCORE_PREFIX))
         listed.append(say("{n} by {low} to {high}", n=name, low=ends[0], high=ends[1]))
@@ -72,7 +71,7 @@ def _value(name, side, value):
 def columns_table(frame):
     """What `comparison.column_changes` returns."""
     names = [name.removeprefix(SCORE_PREFIX) for name in frame["column"]]
-    printers = [signed_percent if relative else signed for relative in frame["relative"]]
+    printers = [change_text if relative else signed for relative in frame["relative"]]
     printed = frame.assign(
         name=names,
         **{
@@ -83,7 +82,7 @@ def columns_table(frame):
             printer(value) if value else "0" for printer, value in zip(printers, frame["change"], strict=True)
         ],
         interval=[
-            "–" if np.isnan(low) else f"{printer(low)} to {printer(high)}"
+            "–" if np.isnan(low) else span(printer(low), printer(high))
             for printer, low, high in zip(printers, frame["low"], frame["high"], strict=True)
         ],
     )
@@ -106,8 +105,3 @@ def columns_table(frame):
         "paired configurations",
         holds=("column",),
     )
-
-
-def signed_percent(value):
-    """Print a change in percent with its sign."""
-    return f"{100 * value:+.2f} %".replace("-", "−")

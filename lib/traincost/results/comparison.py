@@ -5,16 +5,17 @@ import numpy as np
 from traincost.analysis import comparison as analysis
 from traincost.analysis import decomposition, pairs, sessions
 from traincost.analysis.verdicts import TOO_FEW
-from traincost.columns import SCORE_PREFIX, count, percent, probability
-from traincost.results.columns_changed import columns_table, scores_changed, signed_percent
+from traincost.columns import SCORE_PREFIX
+from traincost.printing import change_text, count, effect_texts, probability, share_text, span, time_text, two
+from traincost.results.columns_changed import columns_table, scores_changed
 from traincost.results.decomposition import caption_parts, decomposed, draw_parts, largest_part, parts_table
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, cut, label_rows, percent_axis
-from traincost.results.numbers import N_LISTED, N_NAMED, key, names, number_of, plural, rounded
+from traincost.results.numbers import N_LISTED, N_NAMED, key, names, number_of, plural
 from traincost.results.prose import Name, Number, join, say
 from traincost.results.result import Headline, Items, Result
 from traincost.results.runs import listed
 from traincost.results.svg import INK, MUTED, REST, SERIES
-from traincost.results.tables import Heading, Table, two
+from traincost.results.tables import Heading, Table
 
 _WAYS = {True: "slower", False: "faster"}  # in the keys of numbers
 _TIME = {True: "more", False: "less"}
@@ -54,7 +55,7 @@ def compare(before, after, *, pair_by=None, renamed=None, name=""):
     >>> compare(runs, runs).frame["verdict"].iloc[0]
     'no change'
     """
-    first, second, unit = before.collection, after.collection, before.unit
+    first, second = before.collection, after.collection
     pairing = pairs.pair(
         first, second, list(listed("pair_by", pair_by)) or None, before.replicates, renamed or {}
     )
@@ -66,7 +67,7 @@ def compare(before, after, *, pair_by=None, renamed=None, name=""):
     drift = sessions.session_drift(first, second, pairing)
     n_runs = len(first.runs) + len(second.runs)
     parts = {
-        "summary": (changes, Headline(tuple(_summary(pairing, where, changes, made_of, columns, unit)))),
+        "summary": (changes, Headline(tuple(_summary(pairing, where, changes, made_of, columns)))),
         "settings": (
             pairing.changed,
             _changed_settings(pairing, where),
@@ -78,13 +79,13 @@ def compare(before, after, *, pair_by=None, renamed=None, name=""):
             changes,
             [*_paired_change(changes), *_drift(drift), *_in_quartiles(pairing)],
             Figure.of("changes", changes, draw_changes, _caption_changes),
-            _changes_table(changes, unit),
+            _changes_table(changes),
             _drift_table(drift),
         ),
         "made_of": (
             made_of.parts,
-            Items(tuple(decomposed(made_of, unit))),
-            Figure.of("parts", drawn, draw_parts, caption_parts, unit),
+            Items(tuple(decomposed(made_of))),
+            Figure.of("parts", drawn, draw_parts, caption_parts),
             parts_table(made_of.parts, n_runs),
         ),
         "rest": (columns, scores_changed(columns), columns_table(columns)),
@@ -94,11 +95,11 @@ def compare(before, after, *, pair_by=None, renamed=None, name=""):
     return Result.of_parts("compare", changes, parts, name, label, more)
 
 
-def _summary(pairing, where, changes, made_of, columns, unit):
+def _summary(pairing, where, changes, made_of, columns):
     said = [_changed_settings(pairing, where)[0], _overall(changes.iloc[0])]
     top = decomposition.largest(made_of.parts)
     if len(top):
-        said.append(largest_part(top.iloc[0], unit))
+        said.append(largest_part(made_of.parts))
     scores = columns[columns["column"].str.startswith(SCORE_PREFIX)]
     if len(scores):
         said.append(scores_changed(columns)[0])
@@ -159,7 +160,7 @@ def _drift(drift):
             "a machine that changed during that session would look the same.",
             way="grows" if row.r > 0 else "falls",
             side=row.side,
-            r=Number(key("drift", row.side, "r"), float(row.r), f"{row.r:.2f}".replace("-", "−")),
+            r=Number(key("drift", row.side, "r"), float(row.r), two(row.r)),
             p=Number(key("drift", row.side, "p"), float(row.p), probability(row.p)),
         )
         for row in drift[drift["drifts"]].itertuples()
@@ -309,7 +310,7 @@ def _overall(row):
     if row.verdict == analysis.NOT_SLOWER:
         return say("{c}: they are not slower, but cannot be told from equally fast.", c=change)
     if row.verdict == analysis.SLOWER and row.low <= 0:
-        least = Number("change.slower_at_least", float(row.at_least), percent(row.at_least, 1))
+        least = Number("change.slower_at_least", float(row.at_least), share_text(row.at_least))
         return say("{c}, by the one-sided bound of a check at least {x}.", c=change, x=least)
     return say("{c}.", c=change)
 
@@ -319,7 +320,7 @@ def _by(base, row, what=""):
     sign = 1 if row.log_ratio > 0 else -1
     way = _WAYS[row.log_ratio > 0]
     value, ends = sign * row.change, sorted((sign * row.low, sign * row.high))
-    texts = rounded(value, *ends)
+    texts = effect_texts(value, *ends, signed=False)
     parts = [
         Number(f"{base}.{way}{end}", float(v), text)
         for end, v, text in zip(("", "_low", "_high"), (value, *ends), texts, strict=True)
@@ -361,7 +362,7 @@ def draw_changes(changes):
     ]
 
 
-def _changes_table(frame, unit):
+def _changes_table(frame):
     """What `comparison.runtime_change` returns."""
     printed = frame.assign(scope=_scopes(frame), interval=_intervals(frame))
     return Table(
@@ -371,11 +372,9 @@ def _changes_table(frame, unit):
             Heading("scope", "configurations"),
             Heading("n_configurations", "number", count),
             Heading("n_pairs", "pairs", count),
-            Heading("before_s", f"before ({unit.symbol})", unit.number, "mean over configurations"),
-            Heading("after_s", f"after ({unit.symbol})", unit.number),
-            Heading(
-                "change", "change", signed_percent, "exp of the mean difference of log runtime, less one"
-            ),
+            Heading("before_s", "before", time_text, "mean over configurations"),
+            Heading("after_s", "after", time_text),
+            Heading("change", "change", change_text, "exp of the mean difference of log runtime, less one"),
             Heading("interval", "interval", str, "95 %, t, of a row alone; levels share a variance"),
             Heading(
                 "p_family",
@@ -399,7 +398,7 @@ def _scopes(frame):
 
 def _intervals(frame):
     ends = zip(frame["low"], frame["high"], strict=True)
-    return ["–" if np.isnan(a) else f"{signed_percent(a)} to {signed_percent(b)}" for a, b in ends]
+    return [span(change_text(low), change_text(high)) for low, high in ends]
 
 
 def _settings_table(frame):

@@ -1,6 +1,5 @@
 """Where the figures of systems, or printed claims, contradict each other: sentences and tables."""
 
-from traincost.columns import significant
 from traincost.estimation.compute import ASSUMED_UTILISATION, SUSPICIOUS_UTILISATION
 from traincost.estimation.estimates import (
     APART,
@@ -12,6 +11,7 @@ from traincost.estimation.estimates import (
     STATED_APART,
     SUSPICIOUS,
 )
+from traincost.printing import significant
 from traincost.results.numbers import first_names, key, number_of, plural
 from traincost.results.prose import Number, say
 from traincost.results.tables import Heading, Table, of_one, setting
@@ -121,9 +121,9 @@ def _own_table(frame):
         (
             Heading("subject", "system"),
             Heading("kind", "what disagrees"),
-            Heading("first", "first value", "{:.3g}".format),
+            Heading("first", "first value", significant),
             Heading("first_source", "its source"),
-            Heading("second", "second value", "{:.3g}".format),
+            Heading("second", "second value", significant),
             Heading("second_source", "its source"),
             Heading("ratio", "ratio", significant, "the larger over the smaller"),
             Heading("note", "note"),
@@ -145,7 +145,7 @@ def _claims_table(frame):
             Heading("first_source", "printed in"),
             Heading("second", "highest", setting),
             Heading("second_source", "printed in"),
-            Heading("ratio", "ratio", "{:.4g}".format),
+            Heading("ratio", "ratio", significant),
             Heading("note", "note"),
         ),
         frame.astype({"first": float, "second": float}),

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 
 from traincost.analysis import costs as analysis
-from traincost.columns import column, count, percent, significant
+from traincost.columns import column
+from traincost.printing import MISSING, count, money, plus_minus, share_text, significant, time_text
 from traincost.results.checks import check
 from traincost.results.figures import Figure, axes_of, clipped, label_above
 from traincost.results.numbers import N_NAMED, names, number_of, plural
@@ -55,7 +56,7 @@ def costs(runs, by=None, *, devices=1, price_per_hour=None, currency="USD", powe
         _said(table, order, n_superseded) + _many_unfinished(missing),
         _table(table, analysis.cost_members(collection, by)),
         _money(spent, devices, price_per_hour, currency, power_w),
-        _spent_table(spent, axis.name, runs.unit, currency, analysis.spent_members(collection, axis.name)),
+        _spent_table(spent, axis.name, currency, analysis.spent_members(collection, axis.name)),
         _unfinished_table(missing, axis.name),
         prefix=name,
         of=runs.label,
@@ -184,9 +185,9 @@ def _money(table, devices, price_per_hour, currency, power_w):
         parts.append(
             say(
                 "{m} {unit} at {price} {unit} an hour",
-                price=Number("spent.price_per_hour", price_per_hour, f"{price_per_hour:g}"),
+                price=Number("spent.price_per_hour", price_per_hour, money(price_per_hour)),
                 unit=Name(currency),
-                m=Number("spent.money", total["money"], significant(total["money"], 3)),
+                m=Number("spent.money", total["money"], money(total["money"])),
             )
         )
     if "energy_kwh" in table:
@@ -194,14 +195,14 @@ def _money(table, devices, price_per_hour, currency, power_w):
             say(
                 "{e} kWh at {p} W",
                 p=Number("spent.power_w", power_w, f"{power_w:g}"),
-                e=Number("spent.energy_kwh", total["energy_kwh"], significant(total["energy_kwh"], 3)),
+                e=Number("spent.energy_kwh", total["energy_kwh"], significant(total["energy_kwh"])),
             )
         )
     said = [
         say(
-            "The runs{all} took {h} device-hours, at {d} {noun} a run{spent}.",
+            "The runs{all} took {h} of device time, at {d} {noun} a run{spent}.",
             all=", those left out included," if total["n_excluded"] else "",
-            h=Number("spent.device_hours", total["device_hours"], significant(total["device_hours"])),
+            h=Number("spent.device_hours", total["device_hours"], time_text(3600 * total["device_hours"])),
             d=number_of("spent.devices", devices),
             noun=plural(devices, "device"),
             spent=say(": {p}", p=join(parts, ", ")) if parts else "",
@@ -212,7 +213,7 @@ def _money(table, devices, price_per_hour, currency, power_w):
         said.append(
             say(
                 "Of these, {h} went into runs that no statistic includes.",
-                h=Number("spent.excluded_device_hours", hours, significant(hours)),
+                h=Number("spent.excluded_device_hours", hours, time_text(3600 * hours)),
             )
         )
     return said
@@ -333,33 +334,30 @@ def mean_and_deviation(row):
     Seeds of one process inherit each other's memory peak, so theirs has no deviation.
     """
     if np.isnan(row.mean):
-        return "–"
+        return MISSING
+    unit = column(row.column).unit
     mean = column(row.column).text(row.mean)
     if row.column == "cost_memory_mib" and row.shared_process:
         return mean
-    if np.isnan(row.std):
-        return f"{mean} ± –"
-    if row.std == 0 and column(row.column).unit == "count":
+    if row.std == 0 and unit == "count":
         return mean
-    if "e" in mean:
-        return f"{mean} ± {significant(row.std, 2)}"
-    return f"{mean} ± {row.std:,.{len(mean.partition('.')[2])}f}"
+    return plus_minus(row.mean, row.std, time=unit == "s")
 
 
-def _spent_table(frame, name, unit, currency, members):
+def _spent_table(frame, name, currency, members):
     """What `spending.spent` returns; the runs of each level are `spending.spent_members`."""
     rows = list(frame["level"])[:-1]
     n_all = int(frame[["n_runs", "n_excluded"]].iloc[-1].sum())
     headings = [
         Heading("level", name),
         Heading("n_runs", "runs", count),
-        Heading("runtime_s", f"runtime ({unit.symbol})", unit.number),
+        Heading("runtime_s", "runtime", time_text),
         Heading("n_excluded", "left out", count),
-        Heading("excluded_s", f"their runtime ({unit.symbol})", unit.number),
-        Heading("device_hours", "device-hours", significant),
+        Heading("excluded_s", "their runtime", time_text),
+        Heading("device_hours", "device time", _hours),
     ]
     if "money" in frame:
-        headings.append(Heading("money", currency, significant, "price_per_hour times device-hours"))
+        headings.append(Heading("money", currency, money, "price_per_hour times device-hours"))
     if "energy_kwh" in frame:
         headings.append(Heading("energy_kwh", "kWh", significant, "power_w times device-hours"))
     return Table(
@@ -376,6 +374,10 @@ def _spent_table(frame, name, unit, currency, members):
     )
 
 
+def _hours(hours):
+    return time_text(3600 * hours)
+
+
 def _front_table(frame):
     """The runs that no other run beats on score and cost both."""
     return Table(
@@ -383,7 +385,7 @@ def _front_table(frame):
         say("Runs that no other beats on both, from the cheapest."),
         (
             Heading("run_id", "run"),
-            Heading("cost", "cost (s)", significant),
+            Heading("cost", "cost", time_text),
             Heading("score", "score", significant),
         ),
         frame[frame["front"].astype(bool)],
@@ -401,7 +403,7 @@ def _unfinished_table(frame, name):
             Heading("level", name),
             Heading("n_completed", "completed", count),
             Heading("n_unfinished", "not completed", count),
-            Heading("share", "share not completed", percent),
+            Heading("share", "share not completed", share_text),
         ),
         frame,
         int(frame["n_completed"].sum() + frame["n_unfinished"].sum()),

@@ -5,7 +5,7 @@ import numpy as np
 from traincost.analysis import plan, roles, verdicts
 from traincost.analysis.order import DRIFT
 from traincost.analysis.plan import COVERAGE
-from traincost.columns import count, probability
+from traincost.printing import count, percent, probability, probability_is, ratio_text, share_text, two
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, label_rows
 from traincost.results.numbers import N_LISTED, N_NAMED, eta, key, names, number_of, plural
 from traincost.results.prose import Name, Number, say
@@ -21,7 +21,7 @@ from traincost.results.sizes import (
     with_sizes,
 )
 from traincost.results.svg import INK, SERIES
-from traincost.results.tables import Bar, Heading, Table, two
+from traincost.results.tables import Bar, Heading, Table
 from traincost.results.threats import threats
 
 P_NOTE = "{}, family-wise over all tests of all factors"
@@ -240,7 +240,7 @@ def _order(what, rows, act_together):
             "{what} goes with {factor}{size}, but its levels ran at different times: a machine that changed "
             "by up to {drift} would look the same.",
             what=what.subject,
-            drift=Number("start_order.most_drift", DRIFT, f"{DRIFT:.0f} ×"),
+            drift=Number("start_order.most_drift", DRIFT, ratio_text(DRIFT)),
             factor=_factor(row),
             size=size_of(what, row),
         )
@@ -255,8 +255,7 @@ def _first(texts):
 
 
 def _p(key, value):
-    text = probability(value)
-    return Number(key, float(value), text if text.startswith("<") else f"= {text}")
+    return Number(key, float(value), probability_is(value))
 
 
 def _chance(what, rows, act_together):
@@ -464,8 +463,8 @@ def _predicted(left_out):
             "their {level} prediction interval.",
             n=number_of("predicted.n_inside", inside),
             of=number_of("predicted.n", len(left_out)),
-            x=Number("predicted.share", inside / len(left_out), f"{100 * inside / len(left_out):.0f} %"),
-            level=Number("predicted.coverage", COVERAGE, f"{100 * COVERAGE:.0f} %"),
+            x=Number("predicted.share", inside / len(left_out), share_text(inside / len(left_out))),
+            level=Number("predicted.coverage", COVERAGE, percent(COVERAGE)),
         )
     ]
 

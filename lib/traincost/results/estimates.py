@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from traincost.columns import count
 from traincost.estimation import estimates as estimation
 from traincost.estimation.compute import ASSUMED_UTILISATION, NOMINAL_BAND, REPORTED, STAGES, WHOLE_RUN
 from traincost.estimation.estimates import DISAGREE
+from traincost.printing import SPACE, count, significant, two
 from traincost.results import checks
 from traincost.results.contradictions import contradiction_blocks
 from traincost.results.figures import Figure, axes_of, label_rows, powers_of_ten
@@ -15,11 +15,10 @@ from traincost.results.prose import Name, Number, When, join, say
 from traincost.results.result import Headline, Items, Result
 from traincost.results.svg import INK, SERIES
 from traincost.results.systems import read_claims, read_systems
-from traincost.results.tables import Heading, Origin, Table, of_one, two
+from traincost.results.tables import Heading, Origin, Table, of_one
 
 MAX_SYSTEMS = 48  # in one figure
 BAND = f"×/÷{NOMINAL_BAND:g}, wider where the two measures lie farther apart; no coverage is claimed"
-FLOP = "{:.2e}".format
 DAY = "{:%Y-%m-%d}".format
 
 
@@ -100,7 +99,7 @@ def _summary(estimated):
 
 
 def _flop(name, value):
-    return Number(name, float(value), f"{value:.1e} FLOP")
+    return Number(name, float(value), f"{significant(value, 2)}{SPACE}FLOP")
 
 
 def _span(known):
@@ -281,17 +280,21 @@ def _estimates_table(frame):
         (
             Heading("system", "system"),
             Heading("date", "date", DAY),
-            Heading("operations_flop", "operations", FLOP, "network operations, 2007.05558 eq. 1, or 6 N D"),
-            Heading("burden_flop", "burden", FLOP, "hardware burden at the peak rate, 2007.05558 eq. 2"),
+            Heading(
+                "operations_flop", "operations", significant, "network operations, 2007.05558 eq. 1, or 6 N D"
+            ),
+            Heading(
+                "burden_flop", "burden", significant, "hardware burden at the peak rate, 2007.05558 eq. 2"
+            ),
             *([time] if several else []),
             Heading("utilisation", "utilisation taken", two, assumed),
             Heading(
                 "implied_utilisation", "implied utilisation", two, "operations / burden; impossible above 1"
             ),
-            Heading("value_flop", "best estimate", FLOP, combined),
-            Heading("low_flop", "band from", FLOP, BAND),
-            Heading("high_flop", "band to", FLOP),
-            Heading("stated_flop", "stated total", FLOP, "what the source itself gives"),
+            Heading("value_flop", "best estimate", significant, combined),
+            Heading("low_flop", "band from", significant, BAND),
+            Heading("high_flop", "band to", significant),
+            Heading("stated_flop", "stated total", significant, "what the source itself gives"),
             Heading("method", "estimated by"),
             Heading("operations_method", "operations by", str, "eq. 1 of 2007.05558; N parameters, D tokens"),
             Heading("rate_note", "peak rate", str, rate),
@@ -349,9 +352,9 @@ def _rates_table(estimated):
         (
             Heading("rate_note", "peak rate"),
             Heading("size", "systems", count, "with a hardware burden at this rate"),
-            *([Heading("lowest_flop_per_s", "lowest FLOP/s", FLOP)] if ends else []),
-            Heading("median_flop_per_s", "median FLOP/s" if ends else "FLOP/s", FLOP),
-            *([Heading("highest_flop_per_s", "highest FLOP/s", FLOP)] if ends else []),
+            *([Heading("lowest_flop_per_s", "lowest FLOP/s", significant)] if ends else []),
+            Heading("median_flop_per_s", "median FLOP/s" if ends else "FLOP/s", significant),
+            *([Heading("highest_flop_per_s", "highest FLOP/s", significant)] if ends else []),
             Heading("rate_source", "source"),
         ),
         used,

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from traincost.columns import significant
 from traincost.estimation import estimates
+from traincost.printing import SPACE, power, significant, two
 from traincost.results.beside import name_points
 from traincost.results.figures import (
     Figure,
@@ -16,7 +16,7 @@ from traincost.results.figures import (
 from traincost.results.numbers import eta, key, number_of
 from traincost.results.prose import Number, say
 from traincost.results.svg import GRID, MUTED, PAGE, SERIES
-from traincost.results.tables import Heading, Table, two
+from traincost.results.tables import Heading, Table
 
 
 def conversion_blocks(estimated):
@@ -44,8 +44,8 @@ def _line(fit):
     factor = 10 ** fit.interval(fit.x_mean)
     return {
         "n": number_of("conversion.n", fit.n),
-        "a": Number("conversion.intercept", fit.intercept, f"{fit.intercept:.2f}"),
-        "b": Number("conversion.slope", fit.slope, f"{fit.slope:.2f}"),
+        "a": Number("conversion.intercept", fit.intercept, two(fit.intercept)),
+        "b": Number("conversion.slope", fit.slope, two(fit.slope)),
         "r": eta("conversion.r_squared", fit.r_squared),
         "w": Number("conversion.factor", factor, significant(factor, 2)),
     }
@@ -167,7 +167,7 @@ def _projection(form, found):
 
 
 def _power(name, log10_flop):
-    text = "no limit" if np.isinf(log10_flop) else f"1e{log10_flop:.0f} FLOP"
+    text = "no limit" if np.isinf(log10_flop) else f"{power(log10_flop)}{SPACE}FLOP"
     return Number(name, log10_flop, text)
 
 

@@ -6,16 +6,25 @@ from traincost.analysis import comparison, fields, occurrences, pairs, savings
 from traincost.analysis import knobs as analysis
 from traincost.analysis.knobs import HIGH_LEVERAGE, JOINT, NOT_WORTH
 from traincost.analysis.verdicts import TOO_FEW
-from traincost.columns import count, decimals_within, percent, probability
+from traincost.printing import (
+    change_text,
+    count,
+    percent,
+    probability,
+    ratio_text,
+    share_text,
+    span,
+    time_text,
+)
 from traincost.results.comparison import change_in_words
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, label_rows, percent_axis
 from traincost.results.numbers import N_NAMED, key, names, number_of, plural, share, share_within
 from traincost.results.prose import Name, Number, join, say
 from traincost.results.result import Items, Result
 from traincost.results.svg import INK, MUTED, REST, SERIES
-from traincost.results.tables import Heading, Origin, Table, times, two
+from traincost.results.tables import Heading, Origin, Table
 
-TIER_NOTE = f"high from {percent(HIGH_LEVERAGE, 0)}, not worth touching below {percent(NOT_WORTH)}"
+TIER_NOTE = f"high from {percent(HIGH_LEVERAGE)}, not worth touching below {percent(NOT_WORTH, 2)}"
 OVERLAP = 1e-6  # relative: bounds that add up to more than their union overlap
 
 
@@ -45,16 +54,16 @@ def knobs(runs, reruns=None, baseline=None, *, name=""):
     ParameterError
         A rerun names no known knob, or shares no configuration with the baseline.
     """
-    bounds, unit = runs.bounds, runs.unit
+    bounds = runs.bounds
     checked, alike = _checked(runs)
     measured, drift = _measure(runs, reruns or {}, baseline)
     return Result.showing(
         "knobs",
         bounds,
-        Items(tuple(_said(bounds, unit, checked, alike)), ordered=True),
+        Items(tuple(_said(bounds, checked, alike)), ordered=True),
         _joint_bound(bounds) + _what_a_bound_is(bounds, len(measured)) + _assumed(alike),
         Figure.of("knobs", bounds[bounds["bound"].notna()], draw_bounds, _caption),
-        _table(bounds, unit),
+        _table(bounds),
         _alike_table(alike, len(runs.frame)),
         Items(tuple(_turned(measured, drift))),
         Figure.of("turned", measured, draw_turned, _caption_turned),
@@ -86,19 +95,19 @@ def _measure(runs, reruns, baseline):
     return measured, comparison.overall_change(runs.collection, baseline.collection, paired)
 
 
-def _said(bounds, unit, checked, alike):
+def _said(bounds, checked, alike):
     """The knobs in order, as list items."""
     knobs = bounds[bounds["kind"] != "joint"]
     if not len(knobs):
         return [say("No section points to a setting that could be changed to save time.")]
     found = {row.section: row for row in alike.itertuples()}
     return [
-        join([_knob(row, unit), *_limits(row, [found[path] for path in checked.get(row.knob, ())])])
+        join([_knob(row), *_limits(row, [found[path] for path in checked.get(row.knob, ())])])
         for row in knobs.itertuples()
     ]
 
 
-def _knob(row, unit):
+def _knob(row):
     what = say(
         "{knob}{change}: ",
         knob=Name(row.knob),
@@ -126,7 +135,7 @@ def _knob(row, unit):
                 which="these" if partly else "all completed",
                 governed=share_within(key(*base, "governed_share"), row.governed_share, *within),
                 bound=share_within(key(*base, "bound"), row.bound, *within),
-                t=_saved(key(*base, "saved_s"), row, unit),
+                t=_saved(key(*base, "saved_s"), row),
                 pooled=share_within(key(*base, "pooled_bound"), row.pooled_bound, *within),
                 speed=say(", a speed-up of up to {x}", x=_speed_up(key(*base, "speed_up"), row))
                 if row.speed_up == row.speed_up
@@ -148,7 +157,7 @@ def _limits(row, alike):
             say(
                 "It overlaps in time with other sections (threads, or double timing): together they take {x} "
                 "as long as what encloses them, so what it saves may be hidden behind them.",
-                x=Number(key("knobs", row.knob, "overlap"), row.overlap, times(row.overlap)),
+                x=Number(key("knobs", row.knob, "overlap"), row.overlap, ratio_text(row.overlap)),
             )
         )
     if row.n_unsynchronised:
@@ -188,7 +197,7 @@ def _of_occurrences(row, alike):
     if alike.finding in (occurrences.GROWING, occurrences.FALLING):
         more = alike.finding == occurrences.GROWING
         value, low, high = (
-            Number(key(*base, name), float(getattr(alike, name)), percent(abs(getattr(alike, name)), 0))
+            Number(key(*base, name), float(getattr(alike, name)), share_text(abs(getattr(alike, name))))
             for name in ("growth", "growth_low", "growth_high")
         )
         return [
@@ -217,7 +226,7 @@ def _first(alike, which, so):
         which=which,
         n=number_of(key(*base, f"n_{which}"), getattr(alike, f"n_{which}")),
         of=number_of(key(*base, "n_recorded"), alike.n_recorded),
-        x=Number(key(*base, "first_ratio"), alike.first_ratio, times(alike.first_ratio)),
+        x=Number(key(*base, "first_ratio"), alike.first_ratio, ratio_text(alike.first_ratio)),
         so=so,
     )
 
@@ -250,26 +259,24 @@ def _alike_table(alike, n_runs):
             ),
             Heading("n_shortest", "first shortest", count),
             Heading("p_shortest", "p", probability),
-            Heading("first_ratio", "first to later", two),
+            Heading("first_ratio", "first to later", ratio_text),
             Heading("n_compared", "runs compared", count, "of configurations whose counts differ"),
-            Heading("growth", "with twice as many", percent, "change of the seconds of one occurrence"),
+            Heading("growth", "with twice as many", change_text, "change of the seconds of one occurrence"),
         ),
         alike[alike["finding"] != occurrences.UNKNOWN],
         n_runs,
     )
 
 
-def _saved(name, row, unit):
-    """Return the time saved over the runs together, as far as the resampling range says it."""
-    per_share = row.saved_s / row.bound / unit.seconds if row.bound > 0 else 0.0
-    decimals = decimals_within(per_share * row.low, per_share * row.high)
-    return Number(name, row.saved_s, unit.text(row.saved_s, decimals))
+def _saved(name, row):
+    """Return the time saved over the runs together."""
+    return Number(name, row.saved_s, time_text(row.saved_s))
 
 
 def _speed_up(name, row):
-    """Return the speed-up with the decimals that the range of the bound leaves it."""
+    """Return the speed-up with the digits that the range of the bound leaves it."""
     low, high = (1 / (1 - share) if share < 1 else np.inf for share in (row.low, row.high))
-    return Number(name, row.speed_up, f"{row.speed_up:.{max(1, decimals_within(low, high))}f} ×")
+    return Number(name, row.speed_up, ratio_text(row.speed_up, low, high))
 
 
 def _joint_bound(bounds):
@@ -376,10 +383,9 @@ def _measured(row):
 
 
 def saving(row, name):
-    """Return a figure of a turned knob, all of them with as many decimals: they are compared."""
-    decimals = max(1, decimals_within(100 * row.low, 100 * row.high))
+    """Return a figure of a turned knob."""
     value = float(getattr(row, name))
-    return Number(key("turned", row.knob, name), value, percent(value, decimals))
+    return Number(key("turned", row.knob, name), value, share_text(value))
 
 
 def _turned_by(row):
@@ -438,7 +444,7 @@ def draw_bounds(bounds):
     axes.barh(rows, bounds["bound"], height=0.55, color=np.where(joint, REST, SERIES[0]))
     axes.hlines(rows, bounds["low"], bounds["high"], color=INK, linewidth=1.6)
     for row, bound, high in zip(rows, bounds["bound"], bounds["high"], strict=True):
-        axes.text(max(bound, high) + 0.008, row, percent(bound), va="center", color=INK)
+        axes.text(max(bound, high) + 0.008, row, share_text(bound), va="center", color=INK)
     label_rows(axes, bounds["knob"])
     axes.set_xlim(0, min(1.12, 1.18 * bounds["high"].max() + 0.06))
     percent_axis(axes)
@@ -470,14 +476,11 @@ def draw_turned(savings):
     ]
 
 
-def _table(frame, unit):
+def _table(frame):
     """What `speedups.bounds` returns."""
 
     def between(low, high):
-        return [
-            "–" if np.isnan(a) else f"{percent(a)} to {percent(b)}"
-            for a, b in zip(frame[low], frame[high], strict=True)
-        ]
+        return [span(share_text(a), share_text(b)) for a, b in zip(frame[low], frame[high], strict=True)]
 
     printed = frame.assign(resampled=between("low", "high"), by_level=between("level_low", "level_high"))
     return Table(
@@ -487,13 +490,13 @@ def _table(frame, unit):
             Heading("knob", "knob"),
             Heading("tier", "leverage", str, TIER_NOTE),
             Heading("kind", "kind", str, "cadence: done less often; share: not done, or done with less"),
-            Heading("governed_share", "governs", percent, "mean share of the sections it governs"),
-            Heading("bound", "saves at most", percent, "mean share of runtime"),
+            Heading("governed_share", "governs", share_text, "mean share of the sections it governs"),
+            Heading("bound", "saves at most", share_text, "mean share of runtime"),
             Heading("resampled", "resampling range", str, "2.5 to 97.5 % of means over redrawn runs"),
             Heading("by_level", "range over levels"),
-            Heading("pooled_bound", "pooled", percent, "of all runtime together"),
-            Heading("saved_s", f"saved ({unit.symbol})", unit.number),
-            Heading("speed_up", "speed-up", times, "1 / (1 - pooled)"),
+            Heading("pooled_bound", "pooled", share_text, "of all runtime together"),
+            Heading("saved_s", "saved", time_text),
+            Heading("speed_up", "speed-up", ratio_text, "1 / (1 - pooled)"),
         ),
         printed,
         int(frame["n_runs"].max()) if len(frame) else 0,
@@ -514,14 +517,14 @@ def _turned_table(frame):
         (
             Heading("knob", "knob"),
             Heading("n_configurations", "configurations", count),
-            Heading("bound", "bound", percent, "over the configurations that were run again"),
-            Heading("measured", "measured", percent, "mean over configurations"),
+            Heading("bound", "bound", share_text, "over the configurations that were run again"),
+            Heading("measured", "measured", share_text, "mean over configurations"),
             Heading("interval", "interval", str, "95 %, t"),
             Heading("outcome", "outcome"),
-            Heading("inside", "saved in its sections", percent),
-            Heading("outside", "saved elsewhere", percent, "a bound assumes none"),
-            Heading("governed", "they took before", percent, "share of runtime"),
-            Heading("still_governed", "they take now", percent, "of the runtime before"),
+            Heading("inside", "saved in its sections", share_text),
+            Heading("outside", "saved elsewhere", share_text, "a bound assumes none"),
+            Heading("governed", "they took before", share_text, "share of runtime"),
+            Heading("still_governed", "they take now", share_text, "of the runtime before"),
         ),
         frame.assign(interval=_intervals(frame)),
         int(frame["n_configurations"].sum()) if len(frame) else 0,
@@ -532,4 +535,4 @@ def _turned_table(frame):
 
 def _intervals(frame):
     ends = zip(frame["low"], frame["high"], strict=True)
-    return ["–" if np.isnan(a) else f"{percent(a)} to {percent(b)}" for a, b in ends]
+    return [span(share_text(a), share_text(b)) for a, b in ends]

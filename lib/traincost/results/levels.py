@@ -6,8 +6,7 @@ import pandas as pd
 import seaborn as sns
 
 from traincost.analysis import levels as analysis
-from traincost.columns import count
-from traincost.printing import time_parts, time_unit
+from traincost.printing import count, time_parts, time_unit
 from traincost.results import svg
 from traincost.results.figures import (
     MAX_ROWS,

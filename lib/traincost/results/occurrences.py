@@ -3,7 +3,7 @@
 import numpy as np
 
 from traincost.analysis import knobs, sections
-from traincost.columns import significant
+from traincost.printing import time_text
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, cut, label_rows, plain_log_axis
 from traincost.results.numbers import N_NAMED, key, number_of, plural
 from traincost.results.prose import Name, Number, join, say
@@ -72,7 +72,7 @@ def _slow_and_fast(timing, section):
 def _each(section, row):
     seconds = row.per_occurrence_s
     name = key("occurrence", section, row.level, "seconds")
-    return Number(name, seconds, f"{significant(seconds, 3)} s")
+    return Number(name, seconds, time_text(seconds))
 
 
 def _per_run(counts, section):
@@ -98,9 +98,7 @@ def _caption(timing, name):
     """The section whose single occurrence takes longest."""
     means = timing.groupby("section", sort=False)["per_occurrence_s"].mean()
     top = means.idxmax()
-    value = Number(
-        key("occurrence", top, "mean_level_seconds"), float(means.max()), f"{significant(means.max(), 3)} s"
-    )
+    value = Number(key("occurrence", top, "mean_level_seconds"), float(means.max()), time_text(means.max()))
     return say(
         "Time of one occurrence by section and {f}; of the sections shown {s} takes longest, {t} on "
         "average over the levels.",
@@ -144,10 +142,10 @@ def _table(timing, name, n_runs):
     wide.columns = [f"level.{level}" for level in levels]
     return Table(
         "occurrences",
-        say("Seconds per occurrence of each section, mean over runs, by {f}.", f=Name(name)),
+        say("Time of one occurrence of each section, mean over runs, by {f}.", f=Name(name)),
         (
             Heading("section", "section"),
-            *(Heading(f"level.{level}", level, significant) for level in levels),
+            *(Heading(f"level.{level}", level, time_text) for level in levels),
         ),
         wide.reset_index(),
         n_runs,

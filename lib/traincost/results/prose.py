@@ -9,6 +9,8 @@ import hashlib
 import string
 from dataclasses import dataclass
 
+from traincost.printing import plain
+
 MAX_KEY_PART = 120  # characters of a name in a key; a longer one is cut, and told apart by a hash
 
 
@@ -59,8 +61,8 @@ class Sentence:
         return repr(self.plain())
 
     def plain(self):
-        """Return the sentence as text."""
-        return "".join(part if isinstance(part, str) else part.text for part in self.parts)
+        """Return the sentence as text, with an ordinary space before units."""
+        return "".join(map(_plain, self.parts))
 
 
 def say(template, **parts):
@@ -93,6 +95,12 @@ def join(sentences, separator=" "):
             parts.append(separator)
         parts.extend(sentence.parts)
     return Sentence(tuple(parts))
+
+
+def _plain(part):
+    if isinstance(part, str):
+        return part
+    return plain(part.text) if isinstance(part, Number) else part.text
 
 
 def _flat(part):

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 
 from traincost.analysis.fields import ALL_RUNS
-from traincost.columns import count
+from traincost.printing import count, time_text
 from traincost.results.numbers import number_of
 from traincost.results.prose import Name, Number, Phrase, say
 from traincost.results.result import More, Result
@@ -37,7 +37,7 @@ def provenance(runs, *, name=""):
         runs.result.tables.get("notes"),
         More(
             say("The {n} runs, slowest first", n=number_of("runtime.n", len(runs))),
-            (_runs_table(runs.frame, by, across, runs.unit),),
+            (_runs_table(runs.frame, by, across),),
         ),
         More(
             say("What each setting is taken for, and how the verdicts were reached"),
@@ -96,7 +96,7 @@ def _permutations(effects):
     return said
 
 
-def _runs_table(frame, by, across, unit):
+def _runs_table(frame, by, across):
     """The runs with their files and settings, the slowest first: where every other table comes from."""
     shown = [field for field in (by, across) if field is not None and field.name != ALL_RUNS]
     levels = {f"level.{f.name}": [f.labels[code] for code in f.codes] for f in shown}
@@ -111,7 +111,7 @@ def _runs_table(frame, by, across, unit):
         (
             Heading("run_id", "run"),
             *(Heading(f"level.{f.name}", f.name) for f in shown),
-            Heading("runtime_s", f"runtime ({unit.symbol})", unit.number),
+            Heading("runtime_s", "runtime", time_text),
             Heading("path", "file"),
         ),
         listed,

@@ -13,8 +13,8 @@ import pandas as pd
 from traincost.analysis import effects, fields, knobs, levels, order, sections, subsets
 from traincost.analysis.kinds import checked_kinds
 from traincost.analysis.knobs import knobs_of
-from traincost.columns import TimeUnit, time_unit
 from traincost.errors import ParameterError
+from traincost.printing import TimeUnit, time_unit
 from traincost.reading.collection import Collection, read_collection
 from traincost.reading.formats.table import Table as TableColumns
 from traincost.results.snapshot import nothing_chosen, snapshot
@@ -38,6 +38,7 @@ def read(
     workers=1,
     scheduler="",
     show=(),
+    where=None,
     **table,
 ):
     """Read the runs under a directory, of an index, or of a table.
@@ -72,6 +73,8 @@ def read(
         Where to read: processes, or the address of a Dask scheduler.
     show : str or list of str
         Settings that are shown although they look like a secret, a person or a machine.
+    where : mapping, optional
+        Which of the runs are taken: setting to its level or levels, or to ``{"min": 1, "max": 2}``.
     **table
         Which column of a table is what (`reading.formats.table.Table`): ``runtime_column``, …
 
@@ -106,7 +109,7 @@ def read(
         scheduler=scheduler,
         show=listed("show", show),
     )
-    return Runs(
+    runs = Runs(
         collection,
         replicates=listed("replicates", replicates),
         factors=listed("factors", factors),
@@ -118,6 +121,7 @@ def read(
         shared_settings=None if shared_settings is None else listed("shared_settings", shared_settings),
         runtime_columns=tuple(listed("runtime_column", columns_of_table.runtime_column)),
     )
+    return runs.where(where) if where else runs
 
 
 def listed(name, value):

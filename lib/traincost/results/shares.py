@@ -6,8 +6,7 @@ import pandas as pd
 
 from traincost.analysis import sections
 from traincost.analysis.sections import OTHER, UNATTRIBUTED
-from traincost.columns import count, percent
-from traincost.printing import share_text, time_parts, time_text
+from traincost.printing import count, percent, ratio_text, share_text, time_parts, time_text
 from traincost.results import fluid
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, cut, label_rows
 from traincost.results.names import hue, section_names
@@ -25,7 +24,7 @@ from traincost.results.numbers import (
 from traincost.results.prose import Name, Number, say
 from traincost.results.result import More, Result
 from traincost.results.svg import INK, PAGE, REST, SERIES
-from traincost.results.tables import ELSEWHERE, Bar, Heading, Table, times
+from traincost.results.tables import ELSEWHERE, Bar, Heading, Table
 
 LEAST_INSIDE = 0.02  # of the part around it: what is named inside it
 APART = 0.02  # by which mean share and share of all hours differ, to tell both
@@ -97,7 +96,7 @@ def _in_some(shares):
 
 
 def _overlapping(row):
-    x = Number(key("sections", row.section, "overlap"), row.overlap, times(row.overlap))
+    x = Number(key("sections", row.section, "overlap"), row.overlap, ratio_text(row.overlap))
     return say("{s} ({x} as long together)", s=Name(row.section), x=x)
 
 
@@ -142,7 +141,7 @@ def times_of_runtime(value, fine=False):
     return (
         share_text(max(0.0, value), fine)
         if value <= 1 + sections.TOLERANCE
-        else f"{times(value)} the runtime"
+        else f"{ratio_text(value)} the runtime"
     )
 
 
@@ -202,7 +201,7 @@ def _overlapping_runs(rest):
         say(
             "In some runs top-level sections overlap in time (threads, or double timing) and together take "
             "{x} as long as the run.",
-            x=Number("unattributed.overlap", rest["overlap"], times(rest["overlap"])),
+            x=Number("unattributed.overlap", rest["overlap"], ratio_text(rest["overlap"])),
         )
     ]
 
@@ -225,7 +224,7 @@ def draw_composition(composition):
                 axes.text(
                     start + part_share / 2,
                     place,
-                    percent(part_share, 0).removesuffix(" %"),
+                    f"{100 * part_share:.0f}",
                     ha="center",
                     va="center",
                     color=INK if part == UNATTRIBUTED else PAGE,
@@ -237,7 +236,7 @@ def draw_composition(composition):
     axes.set_xlabel("mean share of runtime")
     legend = [(SERIES[i % len(SERIES)], part) for i, part in enumerate(parts)]
     legend.append((REST, UNATTRIBUTED))
-    legend.append((None, f"numbers: per cent, of parts of {percent(LABELLED, 0)} or more"))
+    legend.append((None, f"numbers: per cent, of parts of {percent(LABELLED)} or more"))
     return figure, [*legend, *cut(len(composition) - 1)]
 
 
@@ -322,7 +321,7 @@ def _shown(frame, section_kinds):
 
 def _printed_sum(shares):
     """Say what percentages add up to as they are printed, where rounding keeps them from a hundred."""
-    total = sum(round(10_000 * share) for share in shares) / 10_000
+    total = sum(round(1_000 * share) for share in shares) / 1_000
     if total == 1:
         return ""
-    return say(", as printed to {x} by rounding", x=Number("sections.printed_sum", total, percent(total)))
+    return say(", as printed to {x} by rounding", x=Number("sections.printed_sum", total, share_text(total)))

@@ -2,8 +2,9 @@
 
 from traincost.analysis import levels
 from traincost.analysis.verdicts import CHANCE
-from traincost.columns import count
-from traincost.results.numbers import N_NAMED, key, names, number_of
+from traincost.printing import count, time_text
+from traincost.reading.formats.statuses import EVIDENCE, NOT_RECORDED
+from traincost.results.numbers import N_NAMED, duration, key, names, number_of
 from traincost.results.prose import Name, Number, When, say
 from traincost.results.result import Items, Result
 from traincost.results.tables import MAX_RUN_ROWS, Heading, Origin, Table, of_one
@@ -21,23 +22,25 @@ def snapshot(runs):
     Result
         ``frame`` has a row per completed run, as `Runs.frame`.
     """
-    (by, across), unit = runs.axes, runs.unit
+    by, across = runs.axes
     by_level, by_other = (levels.level_runtimes(runs.runtime_s, field) for field in (by, across))
     said = [
         *_runtime_columns(runs.runtime_columns),
-        *_runtimes(runs.runtime_s, unit),
+        *_runtimes(runs.runtime_s),
         *_shared_settings(runs.described, runs.shared_settings),
-        *_extreme_levels(by_level, by.name, unit),
-        *_slowest_level(by_other, across, unit, runs.effects),
+        *_extreme_levels(by_level, by.name),
+        *_slowest_level(by_other, across, runs.effects),
         *_started(runs.frame),
-        *_excluded(runs.excluded, unit),
+        *_ends(runs.frame),
+        *_machines(runs.frame),
+        *_excluded(runs.excluded),
     ]
     return Result.showing(
         "runs",
         runs.frame,
         [counted(runs)] if runs.of_all is not None else None,
         Items(tuple(said)),
-        _excluded_table(runs.excluded, unit),
+        _excluded_table(runs.excluded),
         _notes_table(runs.notes),
         prefix=runs.chosen,
         of=runs.label,
@@ -49,26 +52,26 @@ def nothing_chosen(runs):
     return Result.showing("runs", runs.frame, [say("No completed run is chosen.")], of=runs.label)
 
 
-def _runtimes(runtime_s, unit):
+def _runtimes(runtime_s):
     """Count, mean, median and range of the runtimes, as list items."""
     n = number_of("runtime.n", len(runtime_s))
 
-    def duration(name, seconds):
-        return Number(f"runtime.{name}_s", float(seconds), unit.text(seconds))
+    def took(name, seconds):
+        return duration(f"runtime.{name}_s", seconds)
 
     items = [say("profiled runs: {n}", n=n)]
     if len(runtime_s) == 1:
-        return [*items, say("runtime of the only run: {t}", t=duration("mean", runtime_s.mean()))]
+        return [*items, say("runtime of the only run: {t}", t=took("mean", runtime_s.mean()))]
     return [
         *items,
-        say("mean profiled runtime: {t}", t=duration("mean", runtime_s.mean())),
-        say("median profiled runtime: {t}", t=duration("median", runtime_s.median())),
+        say("mean profiled runtime: {t}", t=took("mean", runtime_s.mean())),
+        say("median profiled runtime: {t}", t=took("median", runtime_s.median())),
         say(
             "range: {low} to {high}",
-            low=duration("min", runtime_s.min()),
-            high=duration("max", runtime_s.max()),
+            low=took("min", runtime_s.min()),
+            high=took("max", runtime_s.max()),
         ),
-        say("in total: {t}", t=duration("total", runtime_s.sum())),
+        say("in total: {t}", t=took("total", runtime_s.sum())),
     ]
 
 
@@ -96,7 +99,7 @@ def _short_level(text, limit=60):
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _extreme_levels(levels, name, unit):
+def _extreme_levels(levels, name):
     """The slowest and the fastest levels of a factor by mean runtime, as list items.
 
     `levels` has ``level``, ``mean_s``, slowest first.
@@ -109,7 +112,7 @@ def _extreme_levels(levels, name, unit):
             say(
                 "{level} {t}",
                 level=Name(row.level),
-                t=Number(key("level", name, row.level, "mean_s"), row.mean_s, unit.text(row.mean_s)),
+                t=duration(key("level", name, row.level, "mean_s"), row.mean_s),
             )
             for row in rows.itertuples()
         ]
@@ -122,12 +125,12 @@ def _extreme_levels(levels, name, unit):
     ]
 
 
-def _slowest_level(levels, field, unit, effects):
+def _slowest_level(levels, field, effects):
     """The slowest level of a second factor, where there is one, and whether that means anything."""
     if len(levels) < 2:
         return []
     row, verdict = levels.iloc[0], effects.set_index("factor")["verdict"].get(field.name, "")
-    number = Number(key("level", field.name, row.level, "mean_s"), row.mean_s, unit.text(row.mean_s))
+    number = duration(key("level", field.name, row.level, "mean_s"), row.mean_s)
     return [
         say(
             "slowest of {f} on average: {level} at {t}{doubt}",
@@ -149,7 +152,57 @@ def _started(runs):
     return [say("started from {a} to {b}", a=When(times[0][:10]), b=When(times[-1][:10]))]
 
 
-def _excluded(table, unit):
+def _ends(runs):
+    """How it is known that the runs came to their end, and for how many it is not."""
+    if "evidence" not in runs or not len(runs):
+        return []
+    found = runs["evidence"].replace("", NOT_RECORDED).value_counts()
+    unknown = int(found.get(NOT_RECORDED, 0))
+    items = []
+    if known := [name for name in EVIDENCE if name in found and name != NOT_RECORDED]:
+        rows = [
+            say("{e} ({n})", e=Name(name), n=number_of(key("evidence", name, "n"), int(found[name])))
+            for name in known
+        ]
+        items.append(say("that they came to their end is known by {rows}", rows=rows))
+    if unknown:
+        items.append(
+            say(
+                "for {n} runs the end is not recorded: they count, as their runtime is known",
+                n=number_of("evidence.unknown.n", unknown),
+            )
+        )
+    return items
+
+
+def _machines(runs):
+    """On how many machines and which devices the runs took place, where that is recorded."""
+    if "host" not in runs:
+        return []
+    hosts, devices = (runs[name][runs[name] != ""] for name in ("host", "device"))
+    items = []
+    if len(hosts):
+        items.append(say("machines: {n}", n=number_of("machines.n", hosts.nunique())))
+    if len(devices):
+        rows = [
+            say("{d} ({n})", d=Name(name), n=number_of(key("device", name, "n"), int(n)))
+            for name, n in devices.value_counts().head(N_NAMED).items()
+        ]
+        items.append(say("devices: {rows}", rows=rows))
+    counted = runs["devices"].notna()
+    if counted.any():
+        device_s = float((runs["devices"] * runs["runtime_s"])[counted].sum())
+        items.append(
+            say(
+                "device time: {h}, of the {n} runs whose devices are recorded",
+                h=Number("device_hours", device_s / 3600, time_text(device_s)),
+                n=number_of("device_hours.n", int(counted.sum())),
+            )
+        )
+    return items
+
+
+def _excluded(table):
     """How many runs were left out, why, and what they cost."""
     if not len(table):
         return [say("left out: none")]
@@ -161,7 +214,7 @@ def _excluded(table, unit):
     hours = table["runtime_s"].clip(lower=0).sum()
     tail = say(
         "; {t} of runtime that no statistic here includes",
-        t=Number("excluded.runtime_s", float(hours), unit.text(hours)),
+        t=duration("excluded.runtime_s", hours),
     )
     return [
         say(
@@ -183,12 +236,12 @@ def counted(runs):
         "{n} of {all} completed runs, {t} of runtime{rest}.",
         n=number_of("chosen.n", len(runs.frame)),
         all=number_of("chosen.n_all", len(runs.frame) if runs.of_all is None else runs.of_all),
-        t=Number("chosen.total_s", total_s, runs.unit.text(total_s)),
+        t=duration("chosen.total_s", total_s),
         rest=beside if len(runs.excluded) else "",
     )
 
 
-def _excluded_table(frame, unit):
+def _excluded_table(frame):
     """The runs that no statistic includes."""
     if not len(frame):
         return None
@@ -204,7 +257,7 @@ def _excluded_table(frame, unit):
             Heading("path", "path"),
             Heading("status", "status"),
             Heading("reason", "reason"),
-            Heading("runtime_s", f"runtime ({unit.symbol})", unit.number),
+            Heading("runtime_s", "runtime", time_text),
         ),
         frame,
         len(frame),

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from traincost.columns import significant
 from traincost.results import markup
 from traincost.results.prose import Sentence
 
@@ -289,17 +288,6 @@ def cell(heading, value):
     return "–" if pd.isna(value) else heading.printer(value)
 
 
-def two(value):
-    """Print two decimals, with a minus sign and never a negative zero."""
-    text = f"{value:.2f}"
-    return "0.00" if text == "-0.00" else text.replace("-", "−")
-
-
-def times(value):
-    """A factor, with two decimals."""
-    return f"{value:.2f} ×"
-
-
 def setting(value):
     """A level of a setting: a number without the zeros of its column's type."""
     return f"{value:.12g}" if isinstance(value, float) else str(value)
@@ -308,8 +296,3 @@ def setting(value):
 def as_printed(text):
     """Keep text that has been printed already, and align it as a number."""
     return text
-
-
-def signed(value):
-    """Print seconds with their sign."""
-    return f"{'−' if value < 0 else '+'}{significant(abs(value), 3)}" if value else "0"

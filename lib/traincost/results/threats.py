@@ -7,7 +7,8 @@ import pandas as pd
 
 from traincost.analysis import fields
 from traincost.analysis import threats as analysis
-from traincost.columns import PREFIX, count, percent, probability, significant
+from traincost.columns import PREFIX
+from traincost.printing import count, probability, share_text, significant, time_text
 from traincost.results.numbers import (
     N_LISTED,
     N_NAMED,
@@ -156,8 +157,8 @@ def _cap(runs, tried, described):
         "would have taken is not known, and effects are of what was cut off there{levels}.",
         n=number_of("threats.cap.n", row["n_runs"]),
         of=number_of("threats.cap.n_of", row["n_of"]),
-        w=Number("threats.cap.width", analysis.CAP_WIDTH, percent(analysis.CAP_WIDTH, 1)),
-        t=Number("threats.cap.runtime_s", float(row["runtime_s"]), runs.unit.text(row["runtime_s"])),
+        w=Number("threats.cap.width", analysis.CAP_WIDTH, share_text(analysis.CAP_WIDTH)),
+        t=Number("threats.cap.runtime_s", float(row["runtime_s"]), time_text(row["runtime_s"])),
         failed=say(" ({n} did not complete)", n=number_of("threats.cap.n_failed", row["n_failed"]))
         if row["n_failed"]
         else "",

@@ -3,10 +3,10 @@
 import matplotlib as mpl
 import numpy as np
 
-from traincost.columns import count, significant
 from traincost.estimation import estimates
 from traincost.estimation import trends as estimation
 from traincost.estimation.trends import ALL, LARGE, REGULAR
+from traincost.printing import count, significant, two
 from traincost.results import checks
 from traincost.results.beside import name_points
 from traincost.results.figures import (
@@ -21,7 +21,7 @@ from traincost.results.numbers import first_names, key, number_of, plural
 from traincost.results.prose import Name, Number, When, join, say
 from traincost.results.result import Result
 from traincost.results.svg import MUTED, PAGE, SERIES
-from traincost.results.tables import Heading, Origin, Table, setting, two
+from traincost.results.tables import Heading, Origin, Table, setting
 
 _GROUPS = {ALL: "all systems", REGULAR: "regular-scale systems", LARGE: "large-scale systems"}
 MAX_NAMED = 12  # systems that a figure tries to name
