@@ -17,6 +17,7 @@ from traincost.results.prose import Name, Number, say
 from traincost.results.result import Answer, Bars
 
 SIDES = ("before", "after")
+LEAST_SEEN = 0.005  # of the longer run: a part that a reader may ask about
 N_CHANGED = 2  # settings named in the lead
 _BESIDE = ["n_runs", "mean_s", "shortest_s", "longest_s"]
 
@@ -93,7 +94,7 @@ def _with(changed):
     ]
     if len(changed) > N_CHANGED:
         listed.append(say("{n} more changed", n=number_of("changed.n_more", len(changed) - N_CHANGED)))
-    return say("With {listed}", listed=listed)
+    return say("With {listed},", listed=listed)
 
 
 def _took(made_of, has_lead):
@@ -164,7 +165,8 @@ def _bars(before, after):
         )
         for side, row in means.iterrows()
     ]
-    hatched = "; hatched: no section timed it" if means[columns[-1]].gt(0).any() else ""
+    untimed = means[columns[-1]].max() > LEAST_SEEN * longest
+    hatched = "; hatched: no section timed it" if untimed else ""
     return Bars(
         "sides",
         means.rename_axis("side").reset_index(),

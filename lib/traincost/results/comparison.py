@@ -267,8 +267,8 @@ def _few(texts, what):
 
 
 def _paired_change(changes):
-    """The change overall, then what stands out among the levels."""
-    said = [_overall(changes.iloc[0])]
+    """What stands out among the levels."""
+    said = []
     levels = changes.iloc[1:]
     for verdict in (analysis.SLOWER, analysis.FASTER):
         rows = levels[levels["verdict"] == verdict]
@@ -380,6 +380,8 @@ def draw_changes(changes):
 
 def changes_table(frame):
     """The paired change overall and by level: how much, and from what to what."""
+    by_factor = {factor: i for i, factor in enumerate(dict.fromkeys(frame["factor"]))}
+    frame = frame.iloc[np.lexsort((-frame["before_s"], frame["factor"].map(by_factor)))]
     told = frame["verdict"].isin((analysis.SLOWER, analysis.FASTER))
     signs = set(np.sign(frame["log_ratio"]))
     one_way = len(signs - {0.0}) < 2 and not (frame["low"] * frame["high"] < 0).any()
