@@ -33,6 +33,7 @@ _HOMES = {
     "remaining": "results.remaining",
     "estimate": "results.estimates",
     "trends": "results.trends",
+    "card": "results.card",
     "choose": "pages.choosing",
 }
 __all__ = sorted(_HOMES)

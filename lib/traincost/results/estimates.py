@@ -3,23 +3,25 @@
 import numpy as np
 
 from traincost.estimation import estimates as estimation
-from traincost.estimation.compute import ASSUMED_UTILISATION, NOMINAL_BAND, REPORTED, STAGES, WHOLE_RUN
+from traincost.estimation.compute import REPORTED, STAGES, WHOLE_RUN
 from traincost.estimation.estimates import DISAGREE
-from traincost.printing import SPACE, count, significant, two
+from traincost.printing import count, significant
 from traincost.results import checks
 from traincost.results.contradictions import contradiction_blocks
-from traincost.results.figures import Figure, axes_of, label_rows, powers_of_ten
+from traincost.results.estimate_tables import (
+    DAY,
+    estimates_table,
+    flop,
+    measures_table,
+    span_of,
+    systems_of,
+)
 from traincost.results.fits import conversion_blocks, error_blocks
 from traincost.results.numbers import eta, key, number_of, plural
 from traincost.results.prose import Name, Number, When, join, say
-from traincost.results.result import Headline, Items, Result
-from traincost.results.svg import INK, SERIES
+from traincost.results.result import Earlier, Headline, Items, More, Result
 from traincost.results.systems import read_claims, read_systems
 from traincost.results.tables import Heading, Origin, Table, of_one
-
-MAX_SYSTEMS = 48  # in one figure
-BAND = f"×/÷{NOMINAL_BAND:g}, wider where the two measures lie farther apart; no coverage is claimed"
-DAY = "{:%Y-%m-%d}".format
 
 
 def estimate(systems, *, format="auto", path_pattern="", claims="", target_error=0.01, name=""):
@@ -67,20 +69,32 @@ def estimate(systems, *, format="auto", path_pattern="", claims="", target_error
     printed = estimation.claim_contradictions(read_claims(claims))
     reported = read_systems(systems, format, path_pattern)
     estimated = estimation.estimate_systems(reported.frame)
+    estimated.attrs["of_runs"] = not reported.frame["burden_time"].eq(REPORTED).all()
     fits = estimation.fit_errors(estimated, target_error)
     own = estimation.contradictions(estimated, reported.frame, fits)
     parts = {
         "summary": (estimated, Headline(tuple(_summary(estimated)))),
-        "overview": (estimated, Items(tuple(_overview(estimated, reported))), _checks(estimated)),
-        "estimates": _estimates(estimation.by_date(estimated), reported.rejected),
+        "overview": (
+            estimated,
+            Earlier(("overview", "when-to-use-which")),
+            _checks(estimated),
+            More(
+                say("How many there are, by which measures, and what could be checked"),
+                (Items(tuple(_overview(estimated, reported))), _stated(estimated)),
+            ),
+        ),
+        "estimates": _estimates(estimation.by_date(estimated), reported),
         "conversion": (estimation.both_measures(estimated), *conversion_blocks(estimated)),
         "errors": (estimated, *error_blocks(fits, target_error)),
         "contradictions": (own, *contradiction_blocks(own, printed, estimated)),
         "provenance": (
             reported.where,
-            _rates_table(estimated),
-            _sources_table(reported.where),
-            _left_out_table(reported.left_out),
+            Earlier(("references",)),
+            More(say("Peak rates taken for the hardware burden"), (_rates_table(estimated),)),
+            More(
+                say("What the input leaves out, and why"),
+                (_left_out_table(reported.left_out), _rejected_table(reported.rejected)),
+            ),
         ),
     }
     return Result.of_parts("estimate", estimated, parts, name, reported.name)
@@ -91,28 +105,11 @@ def _summary(estimated):
     known = estimated[estimated["value_flop"].gt(0)]
     if len(known) == 1:
         (system,) = known.itertuples()
-        said = say("{x} took {a}.", x=Name(system.system), a=_flop("estimates.low", system.value_flop))
+        said = say("{x} took {a}.", x=Name(system.system), a=flop("estimates.low", system.value_flop))
     else:
         n = number_of("estimates.n", len(known))
-        said = say("{n} systems took from {low} to {high}.", n=n, **_span(known))
+        said = say("{n} systems took from {low} to {high}.", n=n, **span_of(known))
     return [said, *_utilisation(estimated), *_stated(estimated)]
-
-
-def _flop(name, value):
-    return Number(name, float(value), f"{significant(value, 2)}{SPACE}FLOP")
-
-
-def _span(known):
-    """Return the least and the greatest estimate, each with its system, or how many print alike."""
-    ends = {"low": known["value_flop"].min(), "high": known["value_flop"].max()}
-    said = {}
-    for end, value in ends.items():
-        printed = _flop(key("estimates", end), value)
-        alike = known.loc[[_flop("", v).text == printed.text for v in known["value_flop"]], "system"]
-        n = number_of(key("estimates", f"n_{end}"), len(alike))
-        whose = Name(alike.iloc[0]) if len(alike) == 1 else say("{n} systems alike in these digits", n=n)
-        said[end] = say("{a} ({x})", a=printed, x=whose)
-    return said
 
 
 def _overview(estimated, reported):
@@ -159,7 +156,6 @@ def _checks(estimated):
             "of a project."
         ),
         *_utilisation(estimated),
-        *_stated(estimated),
     ]
 
 
@@ -203,6 +199,19 @@ def _utilisation(estimated):
     ]
 
 
+def stated(estimated):
+    """Return how many estimates can be checked against a stated total, how many lie near it, and how near.
+
+    None where no total is stated beside what the estimate is from.
+    """
+    known = estimated[estimated["stated_flop"].gt(0) & estimated["value_flop"].gt(0)]
+    other = known[known["method"].ne("stated")]
+    if not len(other):
+        return None
+    near = (other["value_flop"] / other["stated_flop"]).between(1 / DISAGREE, DISAGREE)
+    return len(other), int(near.sum()), DISAGREE
+
+
 def _stated(estimated):
     """How far the totals that the sources state agree with the estimates."""
     stated = estimated[estimated["stated_flop"].gt(0) & estimated["value_flop"].gt(0)]
@@ -232,79 +241,35 @@ def _near(other, which):
     )
 
 
-def _estimates(ordered, rejected):
-    known = ordered[ordered["value_flop"].gt(0)]
-    figure = Figure.of("estimates", known, draw_estimates, _caption)
-    return ordered, figure, _estimates_table(ordered), _rejected_table(rejected)
-
-
-def _caption(known):
-    return say("Best estimate of each system with its band: from {low} to {high}.", **_span(known))
-
-
-def draw_estimates(known):
-    """Best estimate of each system with its band, in the order given."""
-    n = len(known)
-    rows = known.tail(MAX_SYSTEMS)
-    figure, axes = axes_of(0.8 + 0.24 * len(rows))
-    places = np.arange(len(rows))
-    axes.hlines(places, rows["low_flop"], rows["high_flop"], color=SERIES[0], linewidth=1.6)
-    axes.plot(rows["value_flop"], places, "o", color=SERIES[0], markersize=4.5)
-    stated = rows["stated_flop"].to_numpy(dtype=float)
-    axes.plot(stated, places, "|", color=INK, markersize=9, markeredgewidth=1.6)
-    label_rows(axes, rows["system"])
-    axes.set_xscale("log")
-    powers_of_ten(axes.xaxis)
-    axes.set_xlabel("training compute (FLOP)")
-    axes.grid(axis="x")
-    legend = [(SERIES[0], "estimate with its band")]
-    if np.isfinite(stated).any():
-        legend.append(("tick", "what the source itself states"))
-    cut = [(None, f"the latest {MAX_SYSTEMS} of {n} systems")] if n > MAX_SYSTEMS else []
-    return figure, legend + cut
-
-
-def _estimates_table(frame):
-    several = frame.loc[frame["burden_time"].ne(""), "burden_time"].nunique() > 1
-    time = Heading("burden_time", "time of the burden", str, "what the time is of that the burden takes")
-    assumed = f"as stated, else {ASSUMED_UTILISATION:g} assumed"
-    combined = "√(operations · burden · utilisation taken), or what there is"
-    rate = "of the hardware named; no burden without its number and hours"
-    return Table(
-        "estimates",
-        say(
-            "Training compute of {n} {systems}, in FLOP: both measures, the best estimate and its band.",
-            n=number_of("systems.n", len(frame)),
-            systems=plural(len(frame), "system"),
+def _estimates(ordered, reported):
+    listed = ordered.sort_values("value_flop", ascending=False, kind="stable", na_position="last")
+    return (
+        ordered,
+        [_known_by(ordered)],
+        estimates_table(listed),
+        More(
+            say("Both measures, utilisation, stated totals and peak rates"),
+            (measures_table(listed),),
         ),
-        (
-            Heading("system", "system"),
-            Heading("date", "date", DAY),
-            Heading(
-                "operations_flop", "operations", significant, "network operations, 2007.05558 eq. 1, or 6 N D"
+        More(
+            say(
+                "Where each of the {n} figures stands in its paper",
+                n=number_of("sources.n", len(reported.where)),
             ),
-            Heading(
-                "burden_flop", "burden", significant, "hardware burden at the peak rate, 2007.05558 eq. 2"
-            ),
-            *([time] if several else []),
-            Heading("utilisation", "utilisation taken", two, assumed),
-            Heading(
-                "implied_utilisation", "implied utilisation", two, "operations / burden; impossible above 1"
-            ),
-            Heading("value_flop", "best estimate", significant, combined),
-            Heading("low_flop", "band from", significant, BAND),
-            Heading("high_flop", "band to", significant),
-            Heading("stated_flop", "stated total", significant, "what the source itself gives"),
-            Heading("method", "estimated by"),
-            Heading("operations_method", "operations by", str, "eq. 1 of 2007.05558; N parameters, D tokens"),
-            Heading("rate_note", "peak rate", str, rate),
-            Heading("problem", "problem"),
+            (_sources_table(reported.where),),
         ),
-        frame,
-        len(frame),
-        "systems that were read",
-        of_one(frame["system"], "the system of the row"),
-        holds=("estimates", "systems", "utilisation", "stated"),
+    )
+
+
+def _known_by(frame):
+    """How many systems have which measure."""
+    has = frame[["operations_flop", "burden_flop"]].apply(np.isfinite)
+    return say(
+        "Operations are known of {a} {systems}, burden of {b}, both of {c}.",
+        systems=plural(int(has["operations_flop"].sum()), systems_of(frame)),
+        a=number_of("systems.n_operations", has["operations_flop"].sum()),
+        b=number_of("systems.n_burden", has["burden_flop"].sum()),
+        c=number_of("systems.n_both", has.all(axis=1).sum()),
     )
 
 
