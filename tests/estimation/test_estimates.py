@@ -258,7 +258,7 @@ def test_rows_that_cannot_be_used_are_named(tmp_path):
     assert problems["percent", "error"] == "must be a fraction below one, got 35"
     assert "exceeds `parameters`" in found.loc["frozen", "problem"]
     assert "more than a number can hold" in found.loc["huge", "problem"]
-    assert found.loc["upper", "rate_note"].startswith("NVIDIA A100 SXM, bf16")
+    assert found.loc["upper", "rate_note"].startswith("NVIDIA A100 40GB SXM4, bf16")
     assert found.loc["good", "value_flop"] == 6e19
     assert found.loc["two dates", "value_flop"] == 6e19
 
@@ -430,7 +430,7 @@ def test_audit_prints_the_contradictions(tmp_path, capsys):
     figures = {"operations_flop": 2e17, "processor": "V100", "processors": 1, "time_s": 1000}
     assert main(["audit", str(sheet(tmp_path / "s.yaml", ("big", figures)))]) == 0
     out = capsys.readouterr().out
-    assert "big: implied utilisation above 1: 2e+17 (as given) against 1.25e+17 (NVIDIA V100" in out
+    assert "big: implied utilisation above 1: 2e+17 (as given) against 1.25e+17 (NVIDIA Tesla V100" in out
     assert "contradictions among 1 systems" in out
 
 
