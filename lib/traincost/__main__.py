@@ -293,11 +293,11 @@ def audit(file):
     \b
     Example: traincost audit systems.yaml
     """
-    from traincost.estimation import estimates
+    from traincost.estimation import contradictions, estimates
     from traincost.results.systems import read_systems
 
     reported = read_systems(file)
-    found = estimates.contradictions(estimates.estimate_systems(reported.frame), reported.frame)
+    found = contradictions.contradictions(estimates.estimate_systems(reported.frame), reported.frame)
     for row in found.itertuples():
         line = (
             f"{row.subject}: {row.kind}: {row.first:.3g} ({row.first_source}) against "

@@ -198,7 +198,7 @@ def identify(name):
         count = count or (_CHIPS_OF_A_DGX if _DGX.search(name) else None)
         if count is None:
             return Named(found, question=_of_a_node(name, processor))
-        return Named(found, float(count), is_slice=True)
+        return Named(found, float(count), is_slice=not _NODE.search(name))
     return _part_of(name, processor)
 
 

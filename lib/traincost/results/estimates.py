@@ -1,16 +1,20 @@
 """How much compute trainings took: the estimates, what they rest on, and how far the figures agree."""
 
 import numpy as np
+import pandas as pd
 
-from traincost.columns import count
+from traincost.columns import count, percent, significant
+from traincost.estimation import contradictions as against
 from traincost.estimation import estimates as estimation
-from traincost.estimation.compute import ASSUMED_UTILISATION, NOMINAL_BAND, REPORTED, STAGES, WHOLE_RUN
+from traincost.estimation import evidence
+from traincost.estimation.compute import REPORTED, STAGES, WHOLE_RUN
 from traincost.estimation.estimates import DISAGREE
+from traincost.estimation.uncertainty import LEVEL
 from traincost.results import checks
 from traincost.results.contradictions import contradiction_blocks
 from traincost.results.figures import Figure, axes_of, label_rows, powers_of_ten
 from traincost.results.fits import conversion_blocks, error_blocks
-from traincost.results.numbers import eta, key, number_of, plural
+from traincost.results.numbers import eta, first_names, key, number_of, plural
 from traincost.results.prose import Name, Number, When, join, say
 from traincost.results.result import Headline, Items, Result
 from traincost.results.svg import INK, SERIES
@@ -18,7 +22,7 @@ from traincost.results.systems import read_claims, read_systems
 from traincost.results.tables import Heading, Origin, Table, of_one, two
 
 MAX_SYSTEMS = 48  # in one figure
-BAND = f"×/÷{NOMINAL_BAND:g}, wider where the two measures lie farther apart; no coverage is claimed"
+BAND = f"{100 * LEVEL:.0f} % of draws of what is uncertain; the table of classes has what such intervals held"
 FLOP = "{:.2e}".format
 DAY = "{:%Y-%m-%d}".format
 
@@ -48,9 +52,10 @@ def estimate(systems, *, format="auto", path_pattern="", claims="", target_error
     -------
     Result
         ``frame`` has a row per system, computes in FLOP, as `estimation.estimates.estimate_systems`
-        returns it. Its parts: ``summary``, ``overview``, ``estimates``, ``conversion`` (one measure
-        into the other), ``errors`` (against compute), ``contradictions``, ``provenance`` (peak rates,
-        sources, and what a sheet leaves out).
+        returns it. Its parts: ``summary``, ``overview``, ``estimates``, ``evidence`` (every candidate
+        of a system, the best first), ``conversion`` (one measure into the other), ``errors`` (against
+        compute), ``contradictions``, ``provenance`` (peak rates, sources, what is not read of a list, and
+        what a sheet leaves out).
 
     Raises
     ------
@@ -65,20 +70,27 @@ def estimate(systems, *, format="auto", path_pattern="", claims="", target_error
     36
     """
     checks.check(target_error=target_error)
-    printed = estimation.claim_contradictions(read_claims(claims))
+    printed = against.claim_contradictions(read_claims(claims))
     reported = read_systems(systems, format, path_pattern)
-    estimated = estimation.estimate_systems(reported.frame)
+    estimated, candidates = estimation.estimate_all(reported.frame)
     fits = estimation.fit_errors(estimated, target_error)
-    own = estimation.contradictions(estimated, reported.frame, fits)
+    own = against.contradictions(estimated, reported.frame, fits)
     parts = {
         "summary": (estimated, Headline(tuple(_summary(estimated)))),
         "overview": (estimated, Items(tuple(_overview(estimated, reported))), _checks(estimated)),
-        "estimates": _estimates(estimation.by_date(estimated), reported.rejected),
+        "estimates": _estimates(estimation.by_date(estimated), reported),
+        "evidence": (
+            candidates,
+            _ranked(estimated),
+            _candidates_table(candidates),
+            _classes_table(estimated),
+        ),
         "conversion": (estimation.both_measures(estimated), *conversion_blocks(estimated)),
         "errors": (estimated, *error_blocks(fits, target_error)),
         "contradictions": (own, *contradiction_blocks(own, printed, estimated)),
         "provenance": (
             reported.where,
+            _unread(reported.unread),
             _rates_table(estimated),
             _sources_table(reported.where),
             _left_out_table(reported.left_out),
@@ -205,11 +217,11 @@ def _utilisation(estimated):
 
 
 def _stated(estimated):
-    """How far the totals that the sources state agree with the estimates."""
+    """How far the totals that the sources state agree with the next best evidence."""
     stated = estimated[estimated["stated_flop"].gt(0) & estimated["value_flop"].gt(0)]
-    other = stated[stated["method"].ne("stated")]
     if not len(stated):
         return []
+    other = stated[stated["check_flop"].gt(0)]
     n_alone = len(stated) - len(other)
     alone = say("; for {n} it is the only figure there is", n=number_of("stated.n_alone", n_alone))
     said = say(
@@ -222,9 +234,9 @@ def _stated(estimated):
 
 
 def _near(other, which):
-    n_near = (other["value_flop"] / other["stated_flop"]).between(1 / DISAGREE, DISAGREE).sum()
+    n_near = other["check_ratio"].between(1 / DISAGREE, DISAGREE).sum()
     return say(
-        "Of {which} {n}, {near} {lie} within a factor of {factor} of our estimate.",
+        "Of {which} {n}, {near} {lie} within a factor of {factor} of the next best evidence.",
         which=which,
         n=number_of("stated.n", len(other)),
         near=number_of("stated.n_near", n_near),
@@ -233,18 +245,89 @@ def _near(other, which):
     )
 
 
-def _estimates(ordered, rejected):
+def _estimates(ordered, reported):
     known = ordered[ordered["value_flop"].gt(0)]
     figure = Figure.of("estimates", known, draw_estimates, _caption)
-    return ordered, figure, _estimates_table(ordered), _rejected_table(rejected)
+    return ordered, figure, _estimates_table(ordered), _rejected_table(reported.rejected)
+
+
+def _ranked(estimated):
+    """How many systems are estimated by which kind of evidence, and how many contradict themselves."""
+    counts = estimated["method"].value_counts()
+    kinds = [
+        say("{n} by {what}", n=number_of(key("evidence", kind), counts[kind]), what=evidence.MEANINGS[kind])
+        for kind in evidence.RANKS
+        if counts.get(kind, 0)
+    ]
+    said = [say("The best estimates, the strongest evidence first: {kinds}.", kinds=kinds)] if kinds else []
+    n_apart = int((~estimated["consistent"]).sum())
+    if n_apart:
+        said.append(
+            say(
+                "The figures of {n} {systems} contradict each other, and are in no fit of one measure on the "
+                "other.",
+                n=number_of("evidence.n_inconsistent", n_apart),
+                systems=plural(n_apart, "system"),
+            )
+        )
+    return said
+
+
+def _candidates_table(frame):
+    several = frame[frame["system"].duplicated(keep=False)]
+    return Table(
+        "candidates",
+        say("Every estimate that the evidence gives, of the systems that have several; the best first."),
+        (
+            Heading("system", "system"),
+            Heading("rank", "rank", count, "1 is the strongest evidence"),
+            Heading("method", "evidence"),
+            Heading("value_flop", "estimate", FLOP),
+            Heading("low_flop", "interval from", FLOP, BAND),
+            Heading("high_flop", "interval to", FLOP),
+            Heading("ratio", "best over it", significant, f"a contradiction beyond a factor of {DISAGREE:g}"),
+            Heading("how", "how"),
+        ),
+        several,
+        several["system"].nunique(),
+        "systems with several estimates",
+        of_one(several["system"], "the system of the row"),
+    )
+
+
+def _classes_table(estimated):
+    """What intervals of each class held of the totals that a list records."""
+    rows = [(kind, n, share) for kind, (n, share) in evidence.CALIBRATED.items()]
+    return Table(
+        "classes",
+        say(
+            "What such intervals of 90 % hold of the totals that Epoch AI's list (2025-08) records, by class."
+        ),
+        (
+            Heading("kind", "class"),
+            Heading("n", "systems", count),
+            Heading("held", "held", percent, "share of their recorded totals within the interval"),
+        ),
+        pd.DataFrame(rows, columns=["kind", "n", "held"]),
+        len(estimated),
+        "systems of that list, not of this collection",
+    )
+
+
+def _unread(columns):
+    if not columns:
+        return []
+    n = number_of("systems.n_unread", len(columns))
+    are = plural(len(columns), "column of the list is", "columns of the list are")
+    return [say("{n} {are} not read: {names}.", n=n, are=are, names=first_names(columns, 12))]
 
 
 def _caption(known):
-    return say("Best estimate of each system with its band: from {low} to {high}.", **_span(known))
+    return say("Best estimate of each system with its interval: from {low} to {high}.", **_span(known))
 
 
 def draw_estimates(known):
-    """Best estimate of each system with its band, in the order given."""
+    """Best estimate of each system with its interval, in the order given."""
     n = len(known)
     rows = known.tail(MAX_SYSTEMS)
     figure, axes = axes_of(0.8 + 0.24 * len(rows))
@@ -258,7 +341,7 @@ def draw_estimates(known):
     powers_of_ten(axes.xaxis)
     axes.set_xlabel("training compute (FLOP)")
     axes.grid(axis="x")
-    legend = [(SERIES[0], "estimate with its band")]
+    legend = [(SERIES[0], "estimate with its interval")]
     if np.isfinite(stated).any():
         legend.append(("tick", "what the source itself states"))
     cut = [(None, f"the latest {MAX_SYSTEMS} of {n} systems")] if n > MAX_SYSTEMS else []
@@ -268,33 +351,42 @@ def draw_estimates(known):
 def _estimates_table(frame):
     several = frame.loc[frame["burden_time"].ne(""), "burden_time"].nunique() > 1
     time = Heading("burden_time", "time of the burden", str, "what the time is of that the burden takes")
-    assumed = f"as stated, else {ASSUMED_UTILISATION:g} assumed"
-    combined = "√(operations · burden · utilisation taken), or what there is"
     rate = "of the hardware named; no burden without its number and hours"
+    best = "of the strongest evidence there is; the others are checks, and not averaged in"
     return Table(
         "estimates",
         say(
-            "Training compute of {n} {systems}, in FLOP: both measures, the best estimate and its band.",
+            "Training compute of {n} {systems}, in FLOP: the best estimate with its interval, the next best "
+            "as a check, and both measures.",
             n=number_of("systems.n", len(frame)),
             systems=plural(len(frame), "system"),
         ),
         (
             Heading("system", "system"),
             Heading("date", "date", DAY),
+            Heading("value_flop", "best estimate", FLOP, best),
+            Heading("low_flop", "interval from", FLOP, BAND),
+            Heading("high_flop", "interval to", FLOP),
+            Heading("method", "estimated by"),
+            Heading("check_flop", "next best", FLOP),
+            Heading(
+                "check_ratio",
+                "ratio",
+                significant,
+                f"best over next; beyond {DISAGREE:g} ×/÷ they contradict",
+            ),
             Heading("operations_flop", "operations", FLOP, "network operations, 2007.05558 eq. 1, or 6 N D"),
             Heading("burden_flop", "burden", FLOP, "hardware burden at the peak rate, 2007.05558 eq. 2"),
             *([time] if several else []),
-            Heading("utilisation", "utilisation taken", two, assumed),
+            Heading("utilisation", "utilisation taken", two, "as stated, else the median of those alike"),
             Heading(
                 "implied_utilisation", "implied utilisation", two, "operations / burden; impossible above 1"
             ),
-            Heading("value_flop", "best estimate", FLOP, combined),
-            Heading("low_flop", "band from", FLOP, BAND),
-            Heading("high_flop", "band to", FLOP),
-            Heading("stated_flop", "stated total", FLOP, "what the source itself gives"),
-            Heading("method", "estimated by"),
+            *([Heading("base", "trained from")] if frame["base"].ne("").any() else []),
             Heading("operations_method", "operations by", str, "eq. 1 of 2007.05558; N parameters, D tokens"),
             Heading("rate_note", "peak rate", str, rate),
+            *([Heading("spread_from", "interval mostly from")] if frame["spread_from"].ne("").any() else []),
+            Heading("band", "what the interval rests on"),
             Heading("problem", "problem"),
         ),
         frame,

@@ -14,9 +14,12 @@ from traincost.results.tables import Heading, Table, two
 
 def conversion_blocks(estimated):
     """Return what is said and drawn of converting one measure into the other."""
-    points, fit = estimates.both_measures(estimated), estimates.fit_conversion(estimated)
+    points, fit = estimates.both_measures(estimated, consistent=True), estimates.fit_conversion(estimated)
     if fit is None:
-        few = say("Fewer than three systems report both measures, so neither is converted into the other.")
+        few = say(
+            "Fewer than three systems report both measures without contradicting themselves, so neither is "
+            "converted into the other."
+        )
         return ([few],)
     figure = Figure.of("conversion", points, draw_conversion, _caption, fit)
     return [_conversion(points, fit)], figure
