@@ -237,8 +237,8 @@ def _words(name):
 def nearest(name):
     """Return the names of the table nearest to an unknown one."""
     known = {alias: p.name for p in PROCESSORS for alias in (*p.aliases, p.name.lower())}
-    close = difflib.get_close_matches(" ".join(sorted(_words(name)))[:60], known, _CLOSE, 0.5)
-    close += difflib.get_close_matches(name.lower()[:60], known, _CLOSE, 0.5)
+    close = difflib.get_close_matches(" ".join(sorted(_words(name)))[:60], known, _CLOSE, 0.6)
+    close += difflib.get_close_matches(name.lower()[:60], known, _CLOSE, 0.6)
     return list(dict.fromkeys(known[each] for each in close))[:_CLOSE]
 
 

@@ -131,14 +131,14 @@ class Candidate:
 
 # What the intervals of a class hold of the totals that Epoch AI's list (2025-08) records: systems, share.
 CALIBRATED = {
-    DENSE_RECENT: (199, 0.92),
-    DENSE: (150, 0.88),
-    REPORTED: (41, 0.95),
-    EXPERTS: (24, 0.87),
+    DENSE_RECENT: (176, 0.92),
+    DENSE: (170, 0.86),
+    REPORTED: (35, 0.94),
+    EXPERTS: (23, 0.91),
     ON_A_BASE: (52, 0.94),
     ON_A_KNOWN_BASE: (73, 0.88),
     AT_STATED: (43, 0.93),
-    AT_ASSUMED: (212, 0.88),
+    AT_ASSUMED: (211, 0.88),
 }
 
 
@@ -250,8 +250,8 @@ def operations(row):
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             found, problem = _language(row) if of_tokens else _forward(row)
-    except ValueError as problem:
-        return None, str(problem)
+    except ValueError as refused:
+        return None, str(refused)
     if found is not None and not np.isfinite(found.value_flop):
         return None, "its figures multiply to more than a number can hold"
     return found, problem

@@ -47,7 +47,7 @@ _LIMITS = {
 }
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FORMATS = re.compile(r"\b(bf16|fp16|tf32|fp32|fp64|fp8|int8)\b", re.IGNORECASE)
-_NUMBERS = (*FIGURES, "time_h", "score", "date")
+_NUMBERS = {*FIGURES, "time_h", "date"} - {"processor"}
 
 
 def from_csv(text, name, problems=()):
@@ -107,7 +107,7 @@ def _first_filled(line, places):
 
 def _is_units(values):
     """Say whether a row repeats the header or gives units: it is filled, and no figure in it is a number."""
-    figures = [value for name, value in values.items() if value and name in _NUMBERS and name != "processor"]
+    figures = [value for name, value in values.items() if value and name in _NUMBERS]
     return bool(figures) and not any(re.search(r"\d", figure) for figure in figures)
 
 
