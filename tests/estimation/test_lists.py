@@ -23,7 +23,8 @@ def test_columns_of_new_files_are_read_and_notes_are_not():
         "Model,Organization,Publication date,Domain,Parameters,Parameters notes,Training compute (FLOP),"
         "Training compute notes,Training dataset size (total),Dataset size notes,Epochs,"
         "Training time (hours),Training time notes,Training hardware,Hardware quantity,"
-        "Hardware utilization (MFU),Hardware utilization (HFU),Batch size,Batch size notes,Numerical format,Base model,"
+        "Hardware utilization (MFU),Hardware utilization (HFU),Batch size,Batch size notes,"
+        "Numerical format,Base model,"
         "Finetune compute (FLOP),Finetune compute notes,Confidence,Training power draw (W)\n"
         "A,x,2024-05-01,Language,7B,9e9 or so,,6e22 by us,2e12,3e12 in the notes,1,100,50,NVIDIA H100,64,"
         '0.4,0.5,4e6,1e6,"FP8,BF16",B,1e20,2e20,Confident,9000\n'

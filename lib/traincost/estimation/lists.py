@@ -127,7 +127,8 @@ def _row(i, values, rejected):
     if "language" in values.get("domain", "").lower() and values.get("examples"):
         values["dataset_tokens"] = values.pop("examples")
     method = values.pop("method", "")
-    values["stated_note"] = f"recorded: {method}" if method else "recorded in the list"
+    if values.get("stated_compute_flop"):
+        values["stated_note"] = f"recorded: {method}" if method else "recorded in the list"
     values["confidence"] = values.get("confidence", "").lower()
     given = {name: _number(value) if name in FIGURES else value for name, value in values.items()}
     row = systems.checked(i, given, rejected, from_list=True)
