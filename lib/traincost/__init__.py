@@ -30,6 +30,7 @@ _HOMES = {
     "plan": "results.plan",
     "estimate": "results.estimates",
     "trends": "results.trends",
+    "count": "results.count",
     "choose": "pages.choosing",
 }
 __all__ = sorted(_HOMES)

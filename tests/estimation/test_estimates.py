@@ -2,11 +2,12 @@
 
 import csv
 import re
+import shutil
 
 import numpy as np
 import pytest
 import yaml
-from conftest import REFERENCE, ROOT, record, write_run
+from conftest import DATA, REFERENCE, ROOT, record, write_run
 
 from traincost.__main__ import main
 from traincost.errors import NothingToReport, ParameterError
@@ -338,6 +339,17 @@ def test_stages_by_schedule_and_stages_counted_are_both_named(tmp_path):
     assert found.loc["a", "operations_method"] == (
         "eq. 1, a training step = 1 × a forward pass; counted while training, forward and backward"
     )
+
+
+def test_total_flos_of_a_model_of_images_is_not_used(tmp_path):
+    shutil.copytree(DATA / "huggingface", tmp_path / "runs")
+    configs = sorted(path.parent for path in (tmp_path / "runs").rglob("trainer_state.json"))
+    (configs[0] / "config.json").write_text('{"model_type": "vit", "image_size": 224, "patch_size": 16}')
+    found, reported = estimated(tmp_path / "runs")
+    assert found["operations_flop"].isna().sum() == 1
+    questions = reported.rejected[reported.rejected["column"].eq("operations_flop")]
+    assert len(questions) == 1
+    assert "takes every pixel value for a token" in questions["reason"].iloc[0]
 
 
 def test_settings_in_the_path_of_a_systems_run_are_checked(tmp_path):

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from traincost.columns import finite
+from traincost.columns import PREFIX, finite
 from traincost.errors import NothingToReport, ParameterError
 from traincost.estimation import compute
 from traincost.estimation.figures import (
@@ -299,12 +299,18 @@ def from_runs(collection):
         No run has a compute block; the message continues the directory's name.
     """
     rows, rejected = [], []
+    image = {
+        name.removeprefix(PREFIX): collection.runs[name].notna().to_numpy()
+        for name in collection.runs
+        if name.startswith(PREFIX) and name.rpartition(".")[2] in _OF_IMAGES
+    }
     for i, run in enumerate(collection.runs.itertuples()):
         block = collection.compute.get(i)
         if block is None:
             rejected.append((i, run.run_id, "compute", "has no compute block"))
             continue
-        rows.append(_run(i, run, block, rejected))
+        of_images = next((name for name, known in image.items() if known[i]), "")
+        rows.append(_run(i, run, block, rejected, of_images))
     for run in collection.excluded.itertuples():
         rejected.append((0, run.run_id, "", f"is not counted: {run.reason}"))
     if not rows:
@@ -315,7 +321,7 @@ def from_runs(collection):
     return of_rows(collection.name, rows, rejected=rejected)
 
 
-def _run(i, run, block, rejected):
+def _run(i, run, block, rejected, of_images):
     row = {"system": run.run_id, "domain": "", "source": run.path, "date": run.started_at or None}
     row |= {"processors": block.get("processors"), "rate_flop_per_s": block.get("rate_flops_per_s")}
     row["time_s"] = run.runtime_s
@@ -324,9 +330,30 @@ def _run(i, run, block, rejected):
     except (TypeError, ValueError, AttributeError) as problem:
         rejected.append((i, run.run_id, "stages", str(problem)))
     made = checked(i, row, rejected)
+    if question := _counted_pixels(run, block, of_images):
+        rejected.append((i, run.run_id, "operations_flop", question))
+        made.pop("operations_flop", None)
     # Without a time and a rate of each stage, the time is the run's own, evaluation included.
     whole = not made.get("burden_flop", np.nan) > 0
     return {**made, "burden_time": compute.WHOLE_RUN if whole else compute.STAGES}
+
+
+# Settings that models of images have, and of language models only those that see images.
+_OF_IMAGES = ("image_size", "patch_size", "num_channels", "image_mean", "pixel_values")
+
+
+def _counted_pixels(run, block, of_images):
+    """Return what is wrong with the operations that a trainer counted for a model of images, or None.
+
+    The Trainer of transformers takes 6 × parameters × elements of the main input: of pictures, every pixel
+    value for a token.
+    """
+    if run.format != "huggingface" or not of_images or not block.get("stages"):
+        return None
+    return (
+        f"total_flos of a model of images ({of_images}) takes every pixel value for a token, so it is not "
+        "used; count the model with traincost count"
+    )
 
 
 def _by_stages(entries):
