@@ -373,7 +373,7 @@ def test_every_figure_of_the_shipped_sheet_says_where_it_stands():
     assert (reported.left_out["reason"] != "").all()
     assert (reported.where["at"] != "").all()
     assert (reported.where["printed"].str.len() > 0).mean() > 0.95
-    assert reported.frame["date"].dt.year.between(2012, 2024).all()
+    assert reported.frame["date"].dt.year.between(2012, 2025).all()
     assert reported.frame["domain"].nunique() >= 4
 
 
@@ -384,6 +384,17 @@ def test_the_papers_own_totals_agree_with_the_next_evidence():
     assert checked["check_ratio"].between(1 / 3, 3).all()
     assert found["value_flop"].notna().all()
     assert (found["implied_utilisation"].dropna() <= 1).all()
+    assert found["implied_utilisation"].notna().sum() >= 20
+
+
+def test_printed_pairs_imply_the_published_utilisations():
+    found, _ = estimated(MILESTONES)
+    implied = found["implied_utilisation"].round(3)
+    printed = {"PaLM 540B": 0.304, "BLOOM 176B": 0.318, "Llama 2 7B": 0.391, "Llama 3 70B": 0.279}
+    printed |= {"Llama 3.1 8B": 0.139, "Llama 4 Scout": 0.229, "SmolLM2-1.7B": 0.225, "DeepSeek-V3": 0.173}
+    assert implied[list(printed)].to_dict() == printed
+    assert found.loc["Llama 3.2 1B", "consistent"] == False  # noqa: E712 - distilled: other work is in the hours
+    assert found.loc["OpenAI Five", "low_flop"] == pytest.approx(720 * 8.64e19, rel=0.01)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,9 @@ PROFILING = [
     "table-fields", "table-parameters", "table-versions",
 ]  # fmt: skip
 ESTIMATION = [
-    "contents", "top", "overview", "estimates", "figure-estimates", "table-estimates",
-    "converting-between-the-two", "figure-conversion", "growth-over-time", "figure-trend", "table-trends",
+    "contents", "top", "overview", "estimates", "figure-estimates", "table-estimates", "evidence",
+    "table-candidates", "table-classes", "converting-between-the-two", "figure-conversion",
+    "growth-over-time", "figure-trend", "table-trends",
     "table-sensitivity", "error-against-compute", "contradictions", "table-contradictions", "table-claims",
     "when-to-use-which", "references", "table-rates", "table-sources", "table-left-out", "table-parameters",
     "table-versions",

@@ -142,7 +142,7 @@ class _Estimator:
         own = [c for c in (operations, *_hardware(stages, burdens)) if c is not None]
         if row.base:
             base = self._base(row, depth)
-            own = [evidence.with_base(c, base) for c in own]
+            own = [evidence.with_base(c, base, row.stated_with_base) for c in own]
         stated = evidence.stated(row)
         if stated and row.base and not row.stated_with_base:
             stated = evidence.with_base(stated, base)

@@ -458,11 +458,11 @@ def stated_utilisation(row):
     return None, {}, ""
 
 
-def with_base(candidate, base):
+def with_base(candidate, base, of_list=False):
     """Return a candidate with the compute of the base that it was trained from.
 
     A base of which nothing is known (None) leaves a lower bound, with the interval that totals of such
-    systems had.
+    systems had; `of_list` says that the system is of a list, whose totals may or may not hold their base.
     """
     own = candidate.value_flop
     if base is None:
@@ -473,7 +473,7 @@ def with_base(candidate, base):
     # What the base's figures and its own share by name was drawn alike, though they are of two systems.
     of_base, whether = _shuffled(base.draws), 1.0
     of_class = candidate.of_class
-    if candidate.of_class in CALIBRATED and candidate.kind != STATED:
+    if of_list:
         whether, of_class = uncertainty.by_quantiles("base", OF_THE_LIST[ON_A_KNOWN_BASE]), ON_A_KNOWN_BASE
     draws = (candidate.draws + of_base) * whether
     terms = {**candidate.terms, "base": of_base * whether}

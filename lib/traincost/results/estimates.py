@@ -292,6 +292,7 @@ def _candidates_table(frame):
         several["system"].nunique(),
         "systems with several estimates",
         of_one(several["system"], "the system of the row"),
+        holds=("candidates", "evidence"),
     )
 
 
