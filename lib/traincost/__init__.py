@@ -31,6 +31,7 @@ _HOMES = {
     "estimate": "results.estimates",
     "trends": "results.trends",
     "count": "results.count",
+    "emissions": "results.energy",
     "choose": "pages.choosing",
 }
 __all__ = sorted(_HOMES)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from traincost.columns import finite
-from traincost.estimation import quantities
+from traincost.estimation import energy, quantities
 from traincost.estimation.accelerators import PRECISIONS
 
 TEXT = "text"
@@ -53,6 +53,7 @@ KINDS = {
     "base": TEXT,
     "energy_kwh": "energy",
     "power_w": "power",
+    "facility_power_w": "power",
     "pue": "count",
     "region": TEXT,
     "confidence": TEXT,
@@ -180,6 +181,8 @@ def _text(figure, value):
         text = text.lower()
         if text not in PRECISIONS:
             raise ValueError(f"must be one of {', '.join(PRECISIONS)}, got {value!r:.60}")
+    if figure == "region":
+        return energy.intensity(text).region
     if figure == "recomputation":
         text = text.lower()
         if text not in _RECOMPUTATION:

@@ -32,7 +32,7 @@ _EPOCH = {
     "base": r"base model",
     "method": r"training compute estimation method",
     "confidence": r"confidence",
-    "power_w": r"training power draw \(w\)",
+    "facility_power_w": r"training power draw \(w\)",
     "source": r"(reference|link)",
 }
 # What 2007.05558's files have beside; scores are in percent, and the first of several is the benchmark's own.

@@ -324,7 +324,8 @@ def from_runs(collection):
 def _run(i, run, block, rejected, of_images):
     row = {"system": run.run_id, "domain": "", "source": run.path, "date": run.started_at or None}
     row |= {"processors": block.get("processors"), "rate_flop_per_s": block.get("rate_flops_per_s")}
-    row["time_s"] = run.runtime_s
+    row |= {"time_s": run.runtime_s, "processor": block.get("processor")}
+    row["energy_kwh"] = getattr(run, "cost_energy_kwh", None)
     try:
         row |= _by_stages(block.get("stages") or [])
     except (TypeError, ValueError, AttributeError) as problem:

@@ -89,6 +89,19 @@ def _links(name, value):
             raise ParameterError(f"`{name}`: {address!r} must be a relative address or start with {allowed}")
 
 
+def _region(name, value):
+    if value:
+        from traincost.estimation import energy
+
+        energy.intensity(value)
+
+
+def _prices(name, value):
+    from traincost.estimation import energy
+
+    energy.check_prices(value)
+
+
 _CHECKS = {
     "format": _format,
     "path_pattern": _path_pattern,
@@ -98,6 +111,8 @@ _CHECKS = {
     "devices": _above_zero,
     "price_per_hour": _above_zero,
     "power_w": _above_zero,
+    "region": _region,
+    "prices": _prices,
     "start": _date,
     "end": _date,
     "target_error": lambda name, value: require(0 < value < 1, name, "between 0 and 1", value),

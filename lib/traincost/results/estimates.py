@@ -5,13 +5,14 @@ import pandas as pd
 
 from traincost.columns import count, percent, significant
 from traincost.estimation import contradictions as against
+from traincost.estimation import energy, evidence
 from traincost.estimation import estimates as estimation
-from traincost.estimation import evidence
 from traincost.estimation.compute import REPORTED, STAGES, WHOLE_RUN
 from traincost.estimation.estimates import DISAGREE
 from traincost.estimation.uncertainty import LEVEL
 from traincost.results import checks
 from traincost.results.contradictions import contradiction_blocks
+from traincost.results.energy import energy_blocks
 from traincost.results.figures import Figure, axes_of, label_rows, powers_of_ten
 from traincost.results.fits import conversion_blocks, error_blocks
 from traincost.results.numbers import eta, first_names, key, number_of, plural
@@ -27,7 +28,17 @@ FLOP = "{:.2e}".format
 DAY = "{:%Y-%m-%d}".format
 
 
-def estimate(systems, *, format="auto", path_pattern="", claims="", target_error=0.01, name=""):
+def estimate(
+    systems,
+    *,
+    format="auto",
+    path_pattern="",
+    claims="",
+    target_error=0.01,
+    region="",
+    prices=None,
+    name="",
+):
     """Estimate the training compute of systems, by what their sources or records report.
 
     Network operations are the sum over stages of epochs × FLOP per forward pass × passes per epoch,
@@ -45,6 +56,10 @@ def estimate(systems, *, format="auto", path_pattern="", claims="", target_error
         A YAML file of printed claims to set against each other; none if empty.
     target_error : float
         Error, between 0 and 1, that error against compute is projected to.
+    region : str
+        Country or Google Cloud region of the grid, of systems that state none; no CO₂ if empty.
+    prices : dict, optional
+        Words of a processor's name to the price of its hour, or to the lowest and the highest.
     name : str
         Stands before the keys of its numbers on a page.
 
@@ -54,8 +69,8 @@ def estimate(systems, *, format="auto", path_pattern="", claims="", target_error
         ``frame`` has a row per system, computes in FLOP, as `estimation.estimates.estimate_systems`
         returns it. Its parts: ``summary``, ``overview``, ``estimates``, ``evidence`` (every candidate
         of a system, the best first), ``conversion`` (one measure into the other), ``errors`` (against
-        compute), ``contradictions``, ``provenance`` (peak rates, sources, what is not read of a list, and
-        what a sheet leaves out).
+        compute), ``contradictions``, ``energy`` (with CO₂ and money), ``provenance`` (peak rates, sources,
+        what is not read of a list, and what a sheet leaves out).
 
     Raises
     ------
@@ -69,12 +84,13 @@ def estimate(systems, *, format="auto", path_pattern="", claims="", target_error
     >>> len(estimate(runs).frame[["system", "value_flop"]])
     36
     """
-    checks.check(target_error=target_error)
+    checks.check(target_error=target_error, region=region, prices=prices)
     printed = against.claim_contradictions(read_claims(claims))
     reported = read_systems(systems, format, path_pattern)
     estimated, candidates = estimation.estimate_all(reported.frame)
     fits = estimation.fit_errors(estimated, target_error)
     own = against.contradictions(estimated, reported.frame, fits)
+    spent = energy.estimate_energy(reported.frame, region, prices)
     parts = {
         "summary": (estimated, Headline(tuple(_summary(estimated)))),
         "overview": (estimated, Items(tuple(_overview(estimated, reported))), _checks(estimated)),
@@ -82,12 +98,14 @@ def estimate(systems, *, format="auto", path_pattern="", claims="", target_error
         "evidence": (
             candidates,
             _ranked(estimated),
+            _kinds_table(estimated),
             _candidates_table(candidates),
             _classes_table(estimated),
         ),
         "conversion": (estimation.both_measures(estimated), *conversion_blocks(estimated)),
         "errors": (estimated, *error_blocks(fits, target_error)),
         "contradictions": (own, *contradiction_blocks(own, printed, estimated)),
+        "energy": (spent, *energy_blocks(spent)),
         "provenance": (
             reported.where,
             _unread(reported.unread),
@@ -271,6 +289,29 @@ def _ranked(estimated):
             )
         )
     return said
+
+
+def _kinds_table(estimated):
+    """The kinds of evidence in their order, with how many best estimates are of each."""
+    counts = estimated["method"].value_counts()
+    rows = [
+        (rank, kind, evidence.MEANINGS[kind], int(counts.get(kind, 0)))
+        for kind, rank in evidence.RANKS.items()
+    ]
+    return Table(
+        "kinds",
+        say("Kinds of evidence, the strongest first, and how many best estimates are of each."),
+        (
+            Heading("rank", "rank", count),
+            Heading("kind", "evidence"),
+            Heading("meaning", "what it is"),
+            Heading("n", "systems", count),
+        ),
+        pd.DataFrame(rows, columns=["rank", "kind", "meaning", "n"]),
+        len(estimated),
+        "systems that were read",
+        holds=tuple(f"evidence.{kind}" for kind in evidence.RANKS),
+    )
 
 
 def _candidates_table(frame):
