@@ -142,10 +142,10 @@ def test_an_error_that_does_not_fall_is_not_projected(of):
 
     rising = errors(0.3, 0.301, 0.302, 0.303)
     assert "it is not established that the error falls" in str(rising)
-    assert len(rising.tables["errors"].frame) == 2
+    assert len(rising.tables["errors"].frame) == 4
     falling = errors(0.4, 0.21, 0.1, 0.051)
     assert "To reach an error of 1 %, the polynomial form 1e" in str(falling)
-    projected = falling.tables["errors"].frame.iloc[2]["value"]
+    projected = falling.tables["errors"].frame.iloc[4]["value"]
     assert falling.numbers["projection.polynomial"] == pytest.approx(projected)
 
 
@@ -184,6 +184,104 @@ def test_the_card_of_the_shipped_sheet_hides_paths(published):
     assert page.count("<figure") >= 3
     for sentence in ("compute doubles in", "is no evidence of two trends", "Printed claims differ"):
         assert sentence in text
+
+
+# -- published fits, by the parameters of the card -------------------------------------------------------
+
+IMAGENET = COMPUTE / "imagenet_2007.05558.csv"
+
+
+def test_a_conversion_fitted_elsewhere_is_used_and_named(of, tmp_path):
+    pairs = {
+        f"s{i}": {"operations_flop": 10.0 ** (20 + i), "burden_flop": 4.0 * 10 ** (20 + i)} for i in range(4)
+    }
+    of(**pairs)
+    (tmp_path / "sheet.yaml").rename(tmp_path / "pairs.yaml")
+    of(a={"operations_flop": 1e21}, b={"operations_flop": 1e26})
+    found = estimate(tmp_path / "sheet.yaml", conversion=tmp_path / "pairs.yaml").conversion
+    assert "Over 4 systems of pairs with both measures" in str(found)
+    assert (
+        "Of 2 systems without hardware burden, the fit gives one (1 of them outside the fitted range)."
+        in str(found)
+    )
+    assert found.tables["derived"].frame["burden_flop"].iloc[0] == pytest.approx(4e21)
+    with pytest.raises(NothingToReport, match=r"sheet\.yaml' has no three systems with both measures"):
+        estimate(tmp_path / "pairs.yaml", conversion=tmp_path / "sheet.yaml")
+
+
+def test_error_is_set_against_one_measure_at_a_time(of):
+    def figures(i):
+        return {
+            "error": 0.5 / (i + 1),
+            "operations_flop": 10.0 ** (17 + i),
+            "burden_flop": 3.0 * 10 ** (17 + i),
+        }
+
+    found = of(**{f"s{i}": figures(i) for i in range(6)}, odd={"error": 0.4, "stated_compute_flop": 1e30})
+    assert "Compute is network operations. Over 6 systems the error falls" in str(found.errors).replace(
+        "\n", " "
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"measure": "size"}, "`measure` must be one of best, stated, operations"),
+        ({"direction": "up"}, "`direction` must be one of error on compute"),
+        ({"pairs": "some"}, "`pairs` must be one of consistent, all"),
+    ],
+)
+def test_choices_that_are_none_are_refused(of, given, message):
+    with pytest.raises(ParameterError, match=message):
+        estimate("sheet.yaml", **given)
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize(
+    ("measure", "n", "exponent"),
+    [("forward", 110, 12.18), ("operations", 77, 11.96), ("burden", 36, 10.71), ("consolidated", 102, 11.02)],
+)
+def test_the_error_fits_of_2007_05558(measure, n, exponent):
+    found = estimate(IMAGENET, measure=measure, pairs="all")
+    assert found.numbers["error.n"] == n
+    assert found.numbers["error.exponent"] == pytest.approx(exponent, abs=0.005)
+    if measure == "consolidated":
+        assert found.numbers["error.n_derived"] == 66
+        assert found.numbers["projection.polynomial"] == pytest.approx(33.80, abs=0.005)
+        assert found.numbers["projection.exponential"] == pytest.approx(93.45, abs=0.005)
+
+
+@pytest.mark.reference
+def test_the_conversion_of_2007_05558():
+    every = estimate(IMAGENET, pairs="all")
+    assert every.numbers["conversion.n"] == 11
+    assert every.numbers["conversion.intercept"] == pytest.approx(3.133667, abs=1e-6)
+    assert every.numbers["conversion.slope"] == pytest.approx(0.871570, abs=1e-6)
+    consistent = estimate(IMAGENET)
+    assert consistent.numbers["conversion.n"] < 11  # ResMLP-B24 contradicts itself
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize(
+    ("options", "n", "months"),
+    [
+        ({}, [19, 20, 60, 19], [21.27, 5.30, 5.76, 10.67]),
+        ({"split": "none"}, [19, 20, 79], [21.3, 5.3, 6.7]),
+        ({"split": "none", "eras": ["2009-12-31"]}, [19, 99], [21.3, 5.6]),
+    ],
+)
+def test_the_tables_of_2202_05924(options, n, months):
+    systems = estimate(COMPUTE / "compute_trends_2022_123_systems.csv")
+    found = trends(systems, end="2022-02-01", month_days=30, year_days=365, n_draws=100, **options).frame
+    assert list(found["n"]) == n
+    assert list(found["doubling_months"]) == pytest.approx(months, abs=0.06)
+
+
+def test_eras_that_are_no_dates_in_order_are_refused(of):
+    systems = of(a=LANGUAGE)
+    for eras in (["2015-09-01", "2009-12-31"], ["soon"], [3]):
+        with pytest.raises(ParameterError, match="`eras` must be"):
+            trends(systems, eras=eras)
 
 
 @pytest.mark.reference

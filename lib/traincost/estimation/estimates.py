@@ -37,10 +37,11 @@ def estimate_systems(frame, rate=rate_of):
     Returns
     -------
     DataFrame
-        A row per system: ``system``, ``date``, ``domain``, ``source``; ``operations_flop`` and how
-        (``operations_method``); ``burden_flop``, ``burden_time`` (of `systems.Systems.frame`; empty without a
-        burden), ``rate_flop_per_s``, ``rate_note``, ``rate_source``; ``utilisation``, stated or assumed
-        (``utilisation_assumed``); ``implied_utilisation`` (above 1 is a contradiction); ``achieved_flop`` =
+        A row per system: ``system``, ``date``, ``domain``, ``source``; ``forward_flop`` of one pass;
+        ``operations_flop`` and how (``operations_method``); ``burden_flop``, ``burden_time`` (of
+        `systems.Systems.frame`; empty without a burden), ``rate_flop_per_s``, ``rate_note``,
+        ``rate_source``; ``utilisation``, stated or assumed (``utilisation_assumed``);
+        ``implied_utilisation`` (above 1 is a contradiction); ``achieved_flop`` =
         burden x utilisation; ``value_flop``, the best estimate: that of the strongest evidence
         (`evidence.RANKS`), with its ``method``, ``rank`` and ``how``, its 90 % interval ``low_flop`` to
         ``high_flop``, what that rests on (``band``) and comes from (``spread_from``); ``check_flop``,
@@ -228,6 +229,7 @@ def _known(row, stages, counted, operations, burdens):
     if operations is None and first.problem:
         problems = [first.problem]
     return {
+        "forward_flop": _forward(row),
         "operations_flop": value,
         "operations_method": operations.how if operations else "",
         "burden_flop": burden,
@@ -241,6 +243,13 @@ def _known(row, stages, counted, operations, burdens):
         "achieved_flop": burden * utilisation,
         "problem": problems[0],
     }
+
+
+def _forward(row):
+    """Return FLOP of one forward pass of one example, from multiply-adds where these are given."""
+    if row.flop_per_pass > 0:
+        return row.flop_per_pass
+    return compute.flops_from_multiply_adds(row.multiply_adds_per_pass)
 
 
 def _hardware(stages, burdens):
@@ -337,31 +346,117 @@ def fit_conversion(estimates, consistent=True):
         return None
 
 
-def dated(estimates):
+def converted(estimates, fit):
+    """Return the hardware burden that a fit gives where only operations are known: derived, not measured.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+    fit : lines.Line, or None
+
+    Returns
+    -------
+    DataFrame
+        ``system``, ``operations_flop``, ``burden_flop``, ``low_flop``, ``high_flop`` (95 % prediction
+        interval), ``outside`` the fitted range; none without a fit.
+    """
+    columns = ["system", "operations_flop", "burden_flop", "low_flop", "high_flop", "outside"]
+    if fit is None:
+        return pd.DataFrame(columns=columns)
+    alone = estimates[estimates["operations_flop"].gt(0) & ~estimates["burden_flop"].gt(0)]
+    x = np.log10(alone["operations_flop"].to_numpy(dtype=float))
+    y, half = fit.at(x), fit.interval(x)
+    ends = {"burden_flop": 10**y, "low_flop": 10 ** (y - half), "high_flop": 10 ** (y + half)}
+    outside = (x < fit.x_low) | (x > fit.x_high)
+    return alone[["system", "operations_flop"]].assign(**ends, outside=outside).reset_index(drop=True)
+
+
+MEASURES = BEST, TOTALS, OPERATIONS, BURDEN, CONSOLIDATED, FORWARD = (
+    "best",
+    "stated",
+    "operations",
+    "burden",
+    "consolidated",
+    "forward",
+)
+_COLUMNS = {
+    BEST: "value_flop",
+    TOTALS: "stated_flop",
+    OPERATIONS: "operations_flop",
+    BURDEN: "burden_flop",
+    FORWARD: "forward_flop",
+}
+
+
+def measured(estimates, measure=BEST, fit=None):
+    """Return FLOP of each system by one measure.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+    measure : str
+        ``best``; ``stated`` totals; ``operations``; ``burden``; ``consolidated``: the burden, and where there
+        is none the one that `fit` gives for the operations (2007.05558 app. 8.1); ``forward``: of one pass.
+    fit : lines.Line, optional
+        Of burden on operations.
+
+    Returns
+    -------
+    Series
+    """
+    if measure != CONSOLIDATED:
+        return estimates[_COLUMNS[measure]]
+    found = estimates["burden_flop"].where(estimates["burden_flop"].gt(0))
+    if fit is None:
+        return found
+    lacking = found.isna() & estimates["operations_flop"].gt(0)
+    given = np.log10(estimates["operations_flop"].where(lacking).to_numpy(dtype=float))
+    return found.where(~lacking, 10 ** fit.at(given))
+
+
+def dated(estimates, measure=BEST, fit=None):
     """Return ``system``, ``date``, ``domain``, ``flop`` of the systems that a trend can use."""
-    known = estimates[estimates["value_flop"].gt(0) & estimates["date"].notna()]
-    return known[["system", "date", "domain", "value_flop"]].rename(columns={"value_flop": "flop"})
+    found = estimates[["system", "date", "domain"]].assign(flop=measured(estimates, measure, fit))
+    return found[found["flop"].gt(0) & found["date"].notna()]
 
 
-def fit_errors(estimates, target):
-    """Fit error against compute in both forms.
+def fit_errors(estimates, target, measure=BEST, fit=None):
+    """Fit error against compute in both forms, by one measure.
 
     None where too few systems report an error, or it does not change with compute.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+    target : float
+        Error that is projected to.
+    measure, fit
+        As of `measured`; the best is the one of the measures that most systems with an error have, as
+        totals, operations and burdens are not of one kind.
 
     Returns
     -------
     dict
-        ``exponents`` (`trends.exponents`) and ``projections`` by form (`trends.project`).
+        ``measure``; ``exponents`` (`trends.exponents`) and ``projections`` by form (`trends.project`);
+        ``n_derived``, how many of the computes are converted.
     """
-    known = estimates[estimates["error"].gt(0) & estimates["value_flop"].gt(0)]
-    if len(known) < 3 or known["value_flop"].nunique() < 2 or known["error"].nunique() < 2:
+    has_error = estimates["error"].gt(0)
+    if measure == BEST:
+        counts = {m: (has_error & estimates[_COLUMNS[m]].gt(0)).sum() for m in (OPERATIONS, BURDEN, TOTALS)}
+        measure = max(counts, key=counts.get)
+    flop = measured(estimates, measure, fit)
+    known = has_error & flop.gt(0)
+    data = estimates.loc[known, "error"], flop[known]
+    if known.sum() < 3 or data[0].nunique() < 2 or data[1].nunique() < 2:
         return None
-    data = known["error"], known["value_flop"]
     try:
         exponents = trends.exponents(*data)
     except ValueError:  # the error does not change with compute at all
         return None
+    derived = known & ~estimates["burden_flop"].gt(0) if measure == CONSOLIDATED else known & False
     return {
+        "measure": measure,
+        "n_derived": int(derived.sum()),
         "exponents": exponents,
         "projections": {
             form: trends.project(trends.fit_error(*data, form), target, form) for form in trends.FORMS

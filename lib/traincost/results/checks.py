@@ -89,6 +89,17 @@ def _links(name, value):
             raise ParameterError(f"`{name}`: {address!r} must be a relative address or start with {allowed}")
 
 
+def _one_of(*allowed):
+    return lambda name, value: require(value in allowed, name, f"one of {', '.join(allowed)}", value)
+
+
+def _eras(name, value):
+    for date in value:
+        require(isinstance(date, str), name, "a list of dates like 2015-09-01", value)
+        _date(name, date)
+    require(list(value) == sorted(value), name, "dates in their order", value)
+
+
 def _region(name, value):
     if value:
         from traincost.estimation import energy
@@ -111,6 +122,16 @@ _CHECKS = {
     "devices": _above_zero,
     "price_per_hour": _above_zero,
     "power_w": _above_zero,
+    "measure": _one_of("best", "stated", "operations", "burden", "consolidated", "forward"),
+    "direction": _one_of("error on compute", "compute on error"),
+    "pairs": _one_of("consistent", "all"),
+    "eras": _eras,
+    "split": _one_of("large", "none"),
+    "outliers": _one_of("low", "none"),
+    "month_days": _above_zero,
+    "year_days": _above_zero,
+    "window_days": _above_zero,
+    "large_from": _date,
     "region": _region,
     "prices": _prices,
     "start": _date,

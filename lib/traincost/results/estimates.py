@@ -1,9 +1,12 @@
 """How much compute trainings took: the estimates, what they rest on, and how far the figures agree."""
 
+import os
+
 import numpy as np
 import pandas as pd
 
 from traincost.columns import count, percent, significant
+from traincost.errors import NothingToReport
 from traincost.estimation import contradictions as against
 from traincost.estimation import energy, evidence
 from traincost.estimation import estimates as estimation
@@ -35,6 +38,10 @@ def estimate(
     path_pattern="",
     claims="",
     target_error=0.01,
+    measure=estimation.BEST,
+    direction="error on compute",
+    pairs="consistent",
+    conversion="",
     region="",
     prices=None,
     name="",
@@ -56,6 +63,16 @@ def estimate(
         A YAML file of printed claims to set against each other; none if empty.
     target_error : float
         Error, between 0 and 1, that error against compute is projected to.
+    measure : str
+        That error is set against: ``best`` (the one that most systems with an error have), ``stated``,
+        ``operations``, ``burden``, ``consolidated`` (the burden, derived from operations where there is
+        none) or ``forward`` (FLOP of one pass).
+    direction : str
+        ``error on compute`` or ``compute on error``: the regression that is said first.
+    pairs : str
+        ``consistent`` ones, or ``all``, that one measure is converted into the other by.
+    conversion : str or path
+        Systems that the conversion is fitted on, in place of these.
     region : str
         Country or Google Cloud region of the grid, of systems that state none; no CO₂ if empty.
     prices : dict, optional
@@ -84,11 +101,19 @@ def estimate(
     >>> len(estimate(runs).frame[["system", "value_flop"]])
     36
     """
-    checks.check(target_error=target_error, region=region, prices=prices)
+    checks.check(
+        target_error=target_error,
+        measure=measure,
+        direction=direction,
+        pairs=pairs,
+        region=region,
+        prices=prices,
+    )
     printed = against.claim_contradictions(read_claims(claims))
     reported = read_systems(systems, format, path_pattern)
     estimated, candidates = estimation.estimate_all(reported.frame)
-    fits = estimation.fit_errors(estimated, target_error)
+    line, elsewhere = _conversion(estimated, conversion, pairs)
+    fits = estimation.fit_errors(estimated, target_error, measure, line)
     own = against.contradictions(estimated, reported.frame, fits)
     spent = energy.estimate_energy(reported.frame, region, prices)
     parts = {
@@ -102,8 +127,11 @@ def estimate(
             _candidates_table(candidates),
             _classes_table(estimated),
         ),
-        "conversion": (estimation.both_measures(estimated), *conversion_blocks(estimated)),
-        "errors": (estimated, *error_blocks(fits, target_error)),
+        "conversion": (
+            estimation.both_measures(estimated),
+            *conversion_blocks(estimated, line, pairs, elsewhere),
+        ),
+        "errors": (estimated, *error_blocks(fits, target_error, direction)),
         "contradictions": (own, *contradiction_blocks(own, printed, estimated)),
         "energy": (spent, *energy_blocks(spent)),
         "provenance": (
@@ -115,6 +143,20 @@ def estimate(
         ),
     }
     return Result.of_parts("estimate", estimated, parts, name, reported.name)
+
+
+def _conversion(estimated, path, pairs):
+    """Return the fit of burden on operations, and the name of what it was made on, where not on these."""
+    consistent = pairs == "consistent"
+    if not path:
+        return estimation.fit_conversion(estimated, consistent), ""
+    reported = read_systems(path)
+    line = estimation.fit_conversion(estimation.estimate_systems(reported.frame), consistent)
+    if line is None:
+        raise NothingToReport(
+            f"{os.fspath(path)!r} has no three systems with both measures to fit a conversion"
+        )
+    return line, reported.name
 
 
 def _summary(estimated):
