@@ -19,6 +19,7 @@ PROFILING = [
 ESTIMATION = [
     "contents", "top", "overview", "estimates", "figure-estimates", "table-estimates", "evidence",
     "table-kinds", "table-candidates", "table-classes", "converting-between-the-two", "figure-conversion",
+    "table-derived",
     "growth-over-time", "figure-trend", "table-trends", "table-sensitivity", "error-against-compute",
     "contradictions", "table-contradictions", "table-claims", "energy", "table-energy",
     "table-energy-assumed", "when-to-use-which", "references", "table-rates", "table-sources",

@@ -242,6 +242,7 @@ def nearest(name):
     return list(dict.fromkeys(known[each] for each in close))[:_CLOSE]
 
 
+@lru_cache(maxsize=4096)
 def why_unknown(name):
     """Say, in one line, why a name has no rate, and what would do."""
     named = identify(name)

@@ -11,7 +11,7 @@ from traincost.results.prose import Name, Number, say
 from traincost.results.svg import GRID, MUTED, SERIES
 from traincost.results.tables import Heading, Table, of_one, two
 
-MAX_POINTS = 400  # in one figure
+MAX_POINTS = 200  # of one kind in a figure
 
 
 def conversion_blocks(estimated, fit, pairs="consistent", elsewhere=""):
