@@ -32,6 +32,7 @@ _HOMES = {
     "trends": "results.trends",
     "count": "results.count",
     "emissions": "results.energy",
+    "utilisation": "results.utilisation",
     "choose": "pages.choosing",
 }
 __all__ = sorted(_HOMES)

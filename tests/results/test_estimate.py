@@ -189,15 +189,15 @@ def test_the_card_of_the_shipped_sheet_hides_paths(published):
 @pytest.mark.slow
 def test_the_card_does_not_grow_with_its_systems(tmp_path):
     def size(n):
+        header = "Model,Publication date,Domain,Parameters,Training dataset size (total),"
+        header += "Training compute (FLOP),Training hardware,Hardware quantity,Training time (hours),"
+        header += "Hardware utilization (MFU),Base model\n"
         rows = [
-            f"system {i},{2012 + i % 13}-01-01,Language,{1e7 * (1 + i % 977):.4g},1e{9 + i % 4},1e{18 + i % 7},"
-            f"NVIDIA A100,{1 + i % 50},{10 + i % 300},{('', '0.4', '46')[i % 3]},{('', f'system {i // 2}')[i % 2]}\n"
+            f"system {i},{2012 + i % 13}-01-01,Language,{1e7 * (1 + i % 977):.4g},1e{9 + i % 4},"
+            f"1e{18 + i % 7},NVIDIA A100,{1 + i % 50},{10 + i % 300},{('', '0.4', '46')[i % 3]},"
+            f"{('', f'system {i // 2}')[i % 2]}\n"
             for i in range(n)
         ]
-        header = (
-            "Model,Publication date,Domain,Parameters,Training dataset size (total),Training compute (FLOP),"
-        )
-        header += "Training hardware,Hardware quantity,Training time (hours),Hardware utilization (MFU),Base model\n"
         (tmp_path / "list.csv").write_text(header + "".join(rows))
         found = estimate(tmp_path / "list.csv")
         return len((found.html() + trends(found, n_draws=100).html()).encode())

@@ -18,7 +18,7 @@ import yaml
 
 from traincost.columns import PREFIX, finite
 from traincost.errors import NothingToReport, ParameterError
-from traincost.estimation import compute
+from traincost.estimation import compute, utilisation
 from traincost.estimation.figures import (
     ALIASES,
     FIGURES,
@@ -327,7 +327,7 @@ def _run(i, run, block, rejected, of_images):
     row |= {"time_s": run.runtime_s, "processor": block.get("processor")}
     row["energy_kwh"] = getattr(run, "cost_energy_kwh", None)
     try:
-        row |= _by_stages(block.get("stages") or [])
+        row |= _by_stages(block.get("stages") or []) if not block.get("model") else _by_model(block)
     except (TypeError, ValueError, AttributeError) as problem:
         rejected.append((i, run.run_id, "stages", str(problem)))
     made = checked(i, row, rejected)
@@ -355,6 +355,12 @@ def _counted_pixels(run, block, of_images):
         f"total_flos of a model of images ({of_images}) takes every pixel value for a token, so it is not "
         "used; count the model with traincost count"
     )
+
+
+def _by_model(block):
+    """Return the operations of a compute block that has the configuration of its model, and tokens."""
+    found = {"operations_flop": utilisation.operations_of(block)}
+    return {**found, "operations_note": "by the configuration of its model, 3 × a forward pass"}
 
 
 def _by_stages(entries):
