@@ -79,6 +79,8 @@ def _measures_apart(e, _):
 def _utilisation(e, _):
     if e.implied_utilisation > 1:
         kind, note = IMPOSSIBLE, "more work than the hardware could do at its peak"
+        if e.operations_method.startswith("6 N D") and "active" not in e.operations_method:
+            note += ": is it a mixture of experts, of which few parameters are active?"
     elif e.implied_utilisation > SUSPICIOUS_UTILISATION:
         kind, note = SUSPICIOUS, "few implementations come this near the peak"
     else:

@@ -77,10 +77,11 @@ _LATE = re.compile(r"A100|A800|H100|H800|H200|TPU v4$|TPU v5")
 _LARGE_MODEL, _LANGUAGE_SINCE = 7e9, 2019
 # Names that say that N is the total of a mixture of experts.
 _EXPERT_NAME = re.compile(
-    r"\bmoe|moe\b|mixtral|\d+x\d+(\.\d+)?b|-a\d+(\.\d+)?b|deepseek-?(coder-)?(v[23]|r1|moe)"
-    r"|kimi[- ]k2|llama[- ]4|glm-4\.5|switch"
-    r"|glam\b|gshard|grok-1|dbrx|\barctic\b|jamba|minimax-(text|m)|hunyuan-(large|turbo)|qwen3-(235|30)b|st-moe|olmoe"
-    r"|sparse|expert|pangu-σ|m6-t|step-[23]|ernie-4\.5|nllb|gpt-oss",
+    r"^(?!.*(dense|distill)).*(\bmoe|moe\b|mixtral|\d+x\d+(\.\d+)?b|-a\d+(\.\d+)?b|deepseek.*(v[2-9]|r[1-9]|vl2)|kimi"
+    r"|llama[- ]4|\bglm-?(4\.[5-9]|[5-9](?![\db]))|switch|glam\b|gshard|grok-1|dbrx|\barctic\b|jamba"
+    r"|minimax[- ]?(text|m)|hunyuan-(large|turbo)|qwen3-(235|30|next)|qwen3\.5|st-moe|olmoe|sparse|expert"
+    r"|pangu-σ|m6-t|step-[23]|ernie[- ]4\.5|nllb|gpt-oss|longcat|\bling[- ]|\bring-1t|dots\.llm|mimo-v2"
+    r"|nemotron[- ]3[- ](nano|super|ultra)|intellect-3)",
     re.IGNORECASE,
 )
 _ACTIVE_NAME = re.compile(r"-a(\d+(?:\.\d+)?)b\b", re.IGNORECASE)
@@ -134,7 +135,7 @@ CALIBRATED = {
     DENSE_RECENT: (176, 0.92),
     DENSE: (170, 0.86),
     REPORTED: (35, 0.94),
-    EXPERTS: (23, 0.91),
+    EXPERTS: (22, 0.95),
     ON_A_BASE: (52, 0.94),
     ON_A_KNOWN_BASE: (73, 0.88),
     AT_STATED: (43, 0.93),

@@ -357,10 +357,11 @@ def _kinds_table(estimated):
 
 
 def _candidates_table(frame):
-    several = frame[frame["system"].duplicated(keep=False)]
+    several = frame["system"].duplicated(keep=False)
+    frame = frame.loc[several[several].index.append(several[~several].index)].reset_index(drop=True)
     return Table(
         "candidates",
-        say("Every estimate that the evidence gives, of the systems that have several; the best first."),
+        say("Every estimate that the evidence gives, the best of a system first."),
         (
             Heading("system", "system"),
             Heading("rank", "rank", count, "1 is the strongest evidence"),
@@ -371,10 +372,10 @@ def _candidates_table(frame):
             Heading("ratio", "best over it", significant, f"a contradiction beyond a factor of {DISAGREE:g}"),
             Heading("how", "how"),
         ),
-        several,
-        several["system"].nunique(),
-        "systems with several estimates",
-        of_one(several["system"], "the system of the row"),
+        frame,
+        frame["system"].nunique(),
+        "systems with an estimate",
+        of_one(frame["system"], "the system of the row"),
         holds=("candidates", "evidence"),
     )
 
