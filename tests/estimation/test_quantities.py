@@ -2,6 +2,7 @@
 
 import pytest
 
+from traincost.estimation.figures import number
 from traincost.estimation.quantities import ABOUT, EXACT, RANGE, WITHIN, read, stored
 
 
@@ -95,6 +96,14 @@ def test_how_uncertain_a_way_of_writing_leaves_it(text, kind, low, high, shape):
 def test_what_is_refused_says_what_is_accepted(text, kind):
     with pytest.raises(ValueError, match=r"number.*got .*; accepted is "):
         read(text, kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("7B", 7e9), ("46%", 0.46), ("12 hours", 43200), ("3640 PF-days", 3640 * 8.64e19), ("400 W", 400)],
+)
+def test_the_unit_says_what_kind_a_number_is(text, value):
+    assert number(text) == pytest.approx(value)
 
 
 def test_a_stored_number_is_rounded_to_its_digits():

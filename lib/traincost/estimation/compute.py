@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from traincost.estimation.counting import count_forward_flop  # noqa: F401 - one finds it here, too
 from traincost.estimation.lines import fit_line
 
 FLOP_PER_MULTIPLY_ADD = 2

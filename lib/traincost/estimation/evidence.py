@@ -75,6 +75,7 @@ UTILISATION = {
 }
 _LATE = re.compile(r"A100|A800|H100|H800|H200|TPU v4$|TPU v5")
 _LARGE_MODEL, _LANGUAGE_SINCE = 7e9, 2019
+MAX_NAME = 120  # characters of a name that are searched
 # Names that say that N is the total of a mixture of experts.
 _EXPERT_NAME = re.compile(
     r"^(?!.*(dense|distill)).*(\bmoe|moe\b|mixtral|\d+x\d+(\.\d+)?b|-a\d+(\.\d+)?b|deepseek.*(v[2-9]|r[1-9]|vl2)|kimi"
@@ -152,10 +153,11 @@ def active_parameters(row):
     """Return the active parameters, and whether the total had to stand for them."""
     if row.active_parameters > 0:
         return row.active_parameters, False
-    named = _ACTIVE_NAME.search(row.system)
+    name = row.system[:MAX_NAME]
+    named = _ACTIVE_NAME.search(name)
     if named and 0 < float(named[1]) * 1e9 < row.parameters:
         return float(named[1]) * 1e9, False
-    return row.parameters, bool(_EXPERT_NAME.search(row.system))
+    return row.parameters, bool(_EXPERT_NAME.search(name))
 
 
 def assumed_utilisation(row, rate):

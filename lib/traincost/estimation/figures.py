@@ -81,9 +81,24 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _DATES = "2020-05-28, 2020-05, 2020, 28/05/2020, March 2023 or 14 March 2023"
 
 
-def number(value, kind="count"):
-    """Return a figure as a float, in the middle of a range; ValueError for what cannot be read."""
-    return quantities.read(value, kind).value
+def number(value, kind=None):
+    """Return a figure as a float, in the middle of a range.
+
+    Without a kind (`quantities.read`), the unit says which: "7B", "46%", "12 hours", "3640 PF-days".
+
+    Raises
+    ------
+    ValueError
+        It cannot be read.
+    """
+    if kind is not None:
+        return quantities.read(value, kind).value
+    for each in quantities.KINDS:
+        try:
+            return quantities.read(value, each).value
+        except ValueError:
+            continue
+    raise ValueError(f"must be a number as papers write it, with its unit, got {value!r:.60}")
 
 
 def date(value):

@@ -45,6 +45,7 @@ _ACCEPTED = {
     "energy": "kWh such as 1,287 MWh or 433196",
     "power": "watts such as 400, 400 W or 0.7 kW",
 }
+KINDS = tuple(_ACCEPTED)
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _SPACES = re.compile(r"[\s\u00a0\u2007\u2009\u202f\u2060]+")
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"

@@ -25,10 +25,14 @@ from traincost.estimation.figures import (
     NUMERIC,
     STAGES,
     TEXT_FIGURES,
+    date,
     dated,
+    number,
     percentage,
     read,
 )
+
+__all__ = ["Systems", "claims_of", "date", "from_runs", "from_sheet", "number"]
 
 IDENTITY = ("system", "date", "domain", "source")
 MAX_SYSTEMS = 20_000
