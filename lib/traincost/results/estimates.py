@@ -315,11 +315,11 @@ def _ranked(estimated):
     """How many systems are estimated by which kind of evidence, and how many contradict themselves."""
     counts = estimated["method"].value_counts()
     kinds = [
-        say("{n} by {what}", n=number_of(key("evidence", kind), counts[kind]), what=evidence.MEANINGS[kind])
+        say("{n} {what}", n=number_of(key("evidence", kind), counts[kind]), what=kind)
         for kind in evidence.RANKS
         if counts.get(kind, 0)
     ]
-    said = [say("The best estimates, the strongest evidence first: {kinds}.", kinds=kinds)] if kinds else []
+    said = [say("The best estimates are, the strongest evidence first: {kinds}.", kinds=kinds)] if kinds else []
     n_apart = int((~estimated["consistent"]).sum())
     if n_apart:
         said.append(
@@ -471,7 +471,6 @@ def _estimates_table(frame):
             Heading("operations_method", "operations by", str, "eq. 1 of 2007.05558; N parameters, D tokens"),
             Heading("rate_note", "peak rate", str, rate),
             *([Heading("spread_from", "interval mostly from")] if frame["spread_from"].ne("").any() else []),
-            Heading("band", "what the interval rests on"),
             Heading("problem", "problem"),
         ),
         frame,
