@@ -38,7 +38,8 @@ _CHIPS_OF_A_DGX = 8
 _COUNTED_BY_HALVES = ("NVIDIA Tesla K80", "NVIDIA Tesla M60", "Google TPU v2", "Google TPU v3")
 _COUNTED_BY_HALVES += ("AMD Instinct MI250", "AMD Instinct MI250X")
 _TWO_CORES = ("Google TPU v2", "Google TPU v3", "Google TPU v4", "Google TPU v5p", "Google TPU7x (Ironwood)")
-_CLOSE = 3
+_CLOSE = 3  # names that are proposed for an unknown one
+MAX_NAME = 300  # characters of a name that are read
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +184,7 @@ def identify(name):
     Named
         Without processors where none is known.
     """
+    name = name[:MAX_NAME]
     found = tuple(dict.fromkeys(p for part in _SEVERAL.split(name) if (p := _find(part))))
     if len({tuple(sorted(p.rates.items())) for p in found}) == 1:
         found = found[:1]  # alike in everything but memory

@@ -48,7 +48,7 @@ _ACCEPTED = {
 KINDS = tuple(_ACCEPTED)
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _SPACES = re.compile(r"[\s\u00a0\u2007\u2009\u202f\u2060]+")
-_NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+_NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?"
 _VALUE = re.compile(rf"({_NUMBER})\s*(.*)", re.DOTALL)
 _POWER = re.compile(
     rf"(?:({_NUMBER})\s*(?:[x*·∙⋅]|\\times)\s*)?10\s*(?:\^|\*\*)\s*\{{?\s*([+-]?\d{{1,3}})\s*\}}?"
@@ -76,7 +76,7 @@ _WORDS = {
 }
 _WORDS |= {"eleven": 11, "twelve": 12}
 _WORD_NUMBER = re.compile(rf"\b({'|'.join(_WORDS)})\b", re.I)
-MAX_TEXT = 200
+MAX_TEXT = 100
 OVER, UP_TO = 1.3, 0.5  # "over 150 million" may be 1.3 times that; "up to 4,096 GPUs" may be half of it
 
 
