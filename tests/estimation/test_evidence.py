@@ -319,6 +319,9 @@ def test_totals_of_the_list_are_kept_and_operations_counted():
     assert len(stated) == 988
     assert (stated["value_flop"] == stated["stated_flop"]).all()
     assert table["operations_flop"].notna().sum() >= 500
+    found = against.contradictions(table, reported.frame)
+    impossible = set(found.loc[found["kind"].eq("implied utilisation above 1"), "subject"])
+    assert not impossible & set(table.loc[table["base"].ne(""), "system"])  # of another scope, no error
     assert set(reported.unread) == {
         "Task",
         "Training compute lower bound",

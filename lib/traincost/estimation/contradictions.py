@@ -18,6 +18,7 @@ STATED_APART = "stated value differs from its inputs"
 FINETUNE_APART = "stated fine-tuning compute differs from its inputs"
 PERCENTAGE = "utilisation stored as a percentage"
 PROJECTIONS = "projections of two forms"
+SCOPES = "operations and hardware are of different scopes"
 WORDS = "words may stand for tokens"
 _NUMBERS = ["subject", "kind", "first", "first_source", "second", "second_source", "ratio", "note"]
 
@@ -34,7 +35,8 @@ def contradictions(estimates, frame, fits=None):
         ``ratio`` (the larger over the smaller), ``note``; the largest ratio first. Kinds: two measures
         apart by more than `DISAGREE` after utilisation (`APART`, or `APART_ASSUMED` where none is
         stated); implied utilisation above 1 (`IMPOSSIBLE`), or `SUSPICIOUS`; a stated value that its
-        own inputs do not give (`STATED_APART`), or one that they give times 4/3 (`WORDS`); a utilisation
+        own inputs do not give (`STATED_APART`, `FINETUNE_APART`), or one that they give times 4/3 (`WORDS`);
+        operations and hardware of a fine-tune that are of different `SCOPES`; a utilisation
         stored as a `PERCENTAGE` among fractions; the `PROJECTIONS` of two forms of one fit.
     """
     rows = []
@@ -107,6 +109,14 @@ def _finetune_apart(e, reported):
         yield _row(e.system, FINETUNE_APART, (own, "stated"), (counted, e.operations_method))
 
 
+def _scopes(e, _):
+    """A fine-tune whose operations are above what its hardware could do: one of them is its base's."""
+    if e.base and e.operations_flop > e.burden_flop and not np.isfinite(e.implied_utilisation):
+        note = "of a system with a base, one is of the base"
+        first, second = (e.operations_flop, e.operations_method), (e.burden_flop, e.rate_note)
+        yield _row(e.system, SCOPES, first, second, note)
+
+
 def _stated_above_peak(e, _):
     """A stored total against the peak of the hardware it names, where there is no own count.
 
@@ -122,7 +132,7 @@ def _stated_above_peak(e, _):
         )
 
 
-_CHECKS = (_measures_apart, _utilisation, _stated_apart, _finetune_apart, _stated_above_peak)
+_CHECKS = (_measures_apart, _utilisation, _scopes, _stated_apart, _finetune_apart, _stated_above_peak)
 
 
 def claim_contradictions(claims):

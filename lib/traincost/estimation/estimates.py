@@ -225,6 +225,9 @@ def _known(row, stages, counted, operations, burdens):
     utilisation = u or evidence.UTILISATION[case][0]
     of_experts = operations is not None and operations.kind == evidence.BY_TOTAL
     value = operations.value_flop if operations else np.nan
+    implied = value / burden if whole and not of_experts else np.nan
+    if row.stated_with_base and row.base and implied > 1:
+        implied = np.nan  # of a fine-tune, a list has the data set of its base, or its own hardware
     problems = [problem for _, problem in counted if problem] or [""]
     if operations is None and first.problem:
         problems = [first.problem]
@@ -239,7 +242,7 @@ def _known(row, stages, counted, operations, burdens):
         "rate_source": first.source,
         "utilisation": utilisation if np.isfinite(burden) else np.nan,
         "utilisation_assumed": u is None,
-        "implied_utilisation": value / burden if whole and not of_experts else np.nan,
+        "implied_utilisation": implied,
         "achieved_flop": burden * utilisation,
         "problem": problems[0],
     }

@@ -9,6 +9,7 @@ from traincost.estimation.contradictions import (
     IMPOSSIBLE,
     PERCENTAGE,
     PROJECTIONS,
+    SCOPES,
     STATED_APART,
     SUSPICIOUS,
     WORDS,
@@ -48,6 +49,11 @@ _KINDS = {
         "n_finetune",
         "What is stated for the fine-tuning of {n} {systems} is more than a factor of {factor} from what its "
         "figures count to ({who}).",
+    ),
+    SCOPES: (
+        "n_scopes",
+        "The operations of {n} {systems} trained from a base are above what the hardware named could do: one "
+        "of the figures is of the base ({who}).",
     ),
     WORDS: (
         "n_words",

@@ -319,7 +319,7 @@ def _ranked(estimated):
         for kind in evidence.RANKS
         if counts.get(kind, 0)
     ]
-    said = [say("The best estimates are, the strongest evidence first: {kinds}.", kinds=kinds)] if kinds else []
+    said = [say("The best estimates, the strongest evidence first: {kinds}.", kinds=kinds)] if kinds else []
     n_apart = int((~estimated["consistent"]).sum())
     if n_apart:
         said.append(
