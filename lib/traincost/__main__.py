@@ -285,6 +285,32 @@ def index(runs_dir, output, format, workers, scheduler):
 
 
 @commands.command()
+@click.argument("config", type=click.Path())
+@click.option("--tokens", metavar="N", help="Tokens of the whole training: 2T, 1.5e9.")
+@click.option("--context", type=int, metavar="N", help="Tokens of a sequence (that of the file).")
+@click.option("--json", metavar="FILE", help="Write the numbers to this file.")
+@click.option("--card", metavar="FILE", help="Write them as a small page to this file.")
+def count(config, tokens, context, json, card):
+    """Count the parameters, FLOP and memory of a model.
+
+    CONFIG is a config.json of Hugging Face, or the folder that holds it.
+
+    \b
+    Example: traincost count config.json --tokens 2T --context 4096
+    """
+    from traincost.results import count as results
+
+    found = results.count(config, tokens=tokens, context=context)
+    if json:
+        _write(json, results.as_json(found))
+    if card:
+        from traincost.pages import exporter
+
+        _write(card, exporter.framed(f"{_printable(found.of)}: parameters and FLOP", found.html()))
+    click.echo("\n".join(map(_printable, results.lines(found))))
+
+
+@commands.command()
 @click.argument("file", type=click.Path())
 def audit(file):
     """Print where the figures that systems report contradict.
@@ -294,12 +320,12 @@ def audit(file):
     \b
     Example: traincost audit systems.yaml
     """
-    from traincost.estimation import estimates
+    from traincost.estimation import contradictions, estimates
     from traincost.printing import significant
     from traincost.results.systems import read_systems
 
     reported = read_systems(file)
-    found = estimates.contradictions(estimates.estimate_systems(reported.frame), reported.frame)
+    found = contradictions.contradictions(estimates.estimate_systems(reported.frame), reported.frame)
     for row in found.itertuples():
         line = (
             f"{row.subject}: {row.kind}: {significant(row.first)} ({row.first_source}) against "

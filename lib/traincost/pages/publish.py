@@ -255,15 +255,16 @@ def execute(notebook, parameters, failed_path, progress=False, working_folder=No
     from papermill.exceptions import PapermillExecutionError
 
     logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it says is raised, too
+    executed = []
     with tempfile.TemporaryDirectory(prefix="traincost-") as folder:
-        kept = os.path.join(folder, "executed.ipynb")
         try:
             return _with_a_kernel(
                 papermill.execute_notebook,
                 notebook,
-                kept,
+                None,
                 parameters=parameters,
                 progress_bar={"desc": "building", "leave": False} if progress else False,
+                engine_name=_own_engine(executed),
                 cwd=str(working_folder or folder),
                 kernel_name="python3",
                 language="python",
@@ -279,7 +280,7 @@ def execute(notebook, parameters, failed_path, progress=False, working_folder=No
         except PapermillExecutionError as problem:
             _raise_refusal(problem)
             failed_path.parent.mkdir(parents=True, exist_ok=True)
-            nbformat.write(nbformat.read(kept, as_version=4), failed_path)
+            nbformat.write(executed[-1], failed_path)
             raise BuildFailed(
                 f"a cell of the notebook failed with {problem.ename}: {problem.evalue}\n"
                 f"The executed notebook is kept for inspection: {failed_path}"
@@ -305,6 +306,25 @@ def _raise_refusal(problem):
     refusals = {cls.__name__: cls for cls in (NothingToReport, ParameterError)}
     if problem.ename in refusals:
         raise refusals[problem.ename](problem.evalue) from None
+
+
+def _own_engine(executed):
+    """Return the name of an engine of papermill that writes no file: it appends the notebook to `executed`.
+
+    papermill's own writes it at the beginning and end of each cell, which of ten thousand systems takes
+    minutes.
+    """
+    from papermill import engines
+
+    class Unsaved(engines.NBClientEngine):
+        @classmethod
+        def execute_managed_notebook(cls, nb_man, *arguments, **options):
+            nb_man.save = lambda **_: None
+            executed.append(nb_man.nb)
+            return super().execute_managed_notebook(nb_man, *arguments, **options)
+
+    engines.papermill_engines.register("traincost", Unsaved)
+    return "traincost"
 
 
 def _own_kernel(folder, is_safe):
