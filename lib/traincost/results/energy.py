@@ -8,12 +8,12 @@ import pandas as pd
 
 from traincost.errors import NothingToReport
 from traincost.estimation import energy as estimation
-from traincost.printing import count, percent, significant
+from traincost.printing import count, percent, significant, two
 from traincost.reading.formats.files import Unreadable, read_bytes
 from traincost.results.numbers import key, number_of, plural
 from traincost.results.prose import Number, say
 from traincost.results.result import Result
-from traincost.results.tables import Heading, Origin, Table, of_one, two
+from traincost.results.tables import Heading, Origin, Table, of_one
 
 ALL = "all"  # of the row with the sums
 _UNITS = ((1e6, "GWh"), (1e3, "MWh"), (1.0, "kWh"), (1e-3, "Wh"))
