@@ -510,7 +510,8 @@ def test_what_was_run_is_a_setting_where_it_differs(tmp_path):
         found = [run_id for (run_id,) in connection.execute("SELECT run_uuid FROM runs ORDER BY run_uuid")]
         for i, run_id in enumerate(found):
             value = source if i else "fit.py"
-            connection.execute("DELETE FROM tags WHERE key = 'mlflow.source.name' AND run_uuid = ?", (run_id,))
+            own = "key = 'mlflow.source.name' AND run_uuid = ?"
+            connection.execute(f"DELETE FROM tags WHERE {own}", (run_id,))
             connection.execute("INSERT INTO tags VALUES ('mlflow.source.name', ?, ?)", (value, run_id))
         connection.commit()
         connection.close()

@@ -20,7 +20,7 @@ import yaml
 
 from traincost.columns import finite
 from traincost.errors import NothingToReport, ParameterError
-from traincost.estimation import compute
+from traincost.estimation import compute, dates
 from traincost.estimation.accelerators import PRECISIONS
 
 # What a figure is called in a sheet, and here. Units are in the names.
@@ -342,8 +342,13 @@ def from_csv(text, name, problems=()):
     if "system" not in columns:
         rejected.append((1, "", "", "the header names no column System or Model"))
         lines = []
+    days = [_first_filled(line, columns.get("date", ())) for line in lines[:MAX_SYSTEMS]]
+    days, no_dates = dates.in_iso(days)
     for i, line in enumerate(lines[:MAX_SYSTEMS], start=2):
         values = {key: _first_filled(line, places) for key, places in columns.items()}
+        values |= {"date": "" if i - 2 in no_dates else days[i - 2]} if "date" in columns else {}
+        if i - 2 in no_dates:
+            rejected.append((i, values.get("system", ""), "date", no_dates[i - 2]))
         if _is_units(values):
             rejected.append((i, values["system"], "", "is a row of units, not a system"))
             continue
