@@ -310,7 +310,7 @@ def test_a_semicolon_or_a_tab_may_part_the_cells(tmp_path):
 
 
 @given(st.binary(max_size=60))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_bytes_are_read_or_refused(content):
     with tempfile.TemporaryDirectory() as folder:
         for ending in table_files.ENDINGS:
