@@ -7,7 +7,7 @@ import csv
 import io
 import re
 
-from traincost.estimation import systems
+from traincost.estimation import dates, systems
 from traincost.estimation.figures import FIGURES
 
 # Epoch's column names, old and new, by pattern; of several filled ones the first is taken.
@@ -77,8 +77,13 @@ def from_csv(text, name, problems=()):
         rejected.append((1, "", "", "the header names no column System or Model"))
         lines = []
     limit = systems.MAX_SYSTEMS
+    days, undated = dates.in_iso([_first_filled(line, columns.get("date", ())) for line in lines[:limit]])
     for i, line in enumerate(lines[:limit], start=2):
         values = {key: _first_filled(line, places) for key, places in columns.items()}
+        if "date" in columns:
+            values["date"] = "" if i - 2 in undated else days[i - 2]
+        if i - 2 in undated:
+            rejected.append((i, values.get("system", ""), "date", undated[i - 2]))
         if _is_units(values):
             rejected.append((i, values["system"], "", "is a row of units, not a system"))
         elif row := _row(i, values, rejected):
