@@ -1,8 +1,8 @@
 """The command line: ``traincost page RUNS_DIR`` and its siblings.
 
 Exit status: 0 built; 1 a notebook cell failed, no page was written; 2 input or arguments
-cannot be used, said in one line; 130 interrupted. ``traincost check`` has two more: 3 slower beyond
-the limit, and 4 too few runs to tell.
+cannot be used, said in one line; 130 interrupted. ``traincost check`` has three more: 3 slower beyond
+the limit, 4 too few runs to tell, and 5 runs were lost.
 
 Help must come at once, so each command imports what it needs when it runs.
 """
@@ -313,34 +313,60 @@ def audit(file):
 @click.argument("before", type=click.Path())
 @click.argument("after", type=click.Path())
 @click.option("--max-slowdown", default="5%", metavar="P%", help="The limit (5%).")
+@click.option(
+    "--max-lost",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="So many configurations, and runs, may be lost (0).",
+)
 @click.option("--json", metavar="FILE", help="Write the result to this file.")
 @click.option("--junit", metavar="FILE", help="Write a JUnit report to this file.")
 @click.option("--markdown", metavar="FILE", help="Write a summary to this file.")
 @click.option("-f", "--parameters", metavar="FILE", help="YAML file, as for compare.")
-def check(before, after, max_slowdown, json, junit, markdown, parameters):
+def check(before, after, max_slowdown, max_lost, json, junit, markdown, parameters):
     """Say whether runs became slower than a limit allows, for CI.
 
-    Exit status: 0 within the limit; 3 slower beyond it, by more than chance; 4 too few runs to tell.
+    Exit status: 0 within the limit; 3 slower beyond it, by more than chance; 4 too few runs to tell;
+    5 runs were lost: configurations that completed BEFORE and not AFTER, or runs AFTER that did not
+    complete.
 
     \b
     Example: traincost check runs-before runs-after --max-slowdown 5% --junit check.xml
     """
+    from functools import partial
+    from time import monotonic
+
+    started = monotonic()
     settings = _comparison(parameters)
 
-    from traincost.analysis import gate, pairs
-    from traincost.reading.collection import read_collection
     from traincost.results import gate as printed
 
-    limit = gate.limit(max_slowdown)
-    reading = {"format": settings["format"], "path_pattern": settings["path_pattern"]}
-    first, second = (read_collection(path, **reading) for path in (before, after))
-    paired = pairs.pair(first, second, settings["pair_by"], settings["replicates"], settings["renamed"])
-    found = gate.check(first, second, paired, limit)
-    for path, text in ((json, printed.as_json), (junit, printed.as_junit), (markdown, printed.as_markdown)):
+    found = _gated(before, after, settings, max_slowdown, max_lost)
+    junit_text = partial(printed.as_junit, seconds=monotonic() - started)
+    for path, text in ((json, printed.as_json), (junit, junit_text), (markdown, printed.as_markdown)):
         if path:
             _write(path, text(found))
     click.echo(_printable(printed.line(found)))
     return found.status
+
+
+def _gated(before, after, settings, max_slowdown, max_lost):
+    """Return what the gate finds of two directories."""
+    from traincost.analysis import gate, pairs
+    from traincost.reading.collection import read_collection
+
+    limit = gate.limit(max_slowdown)
+    reading = {"format": settings["format"], "path_pattern": settings["path_pattern"]}
+    first = read_collection(before, **reading)
+    second = read_collection(after, **reading, require_runs=False)
+    choices = settings["pair_by"], settings["replicates"]
+    if not len(second.runs) and len(second.excluded):
+        return gate.nothing_left(first, second, pairs.pair(first, first, *choices), limit, max_lost)
+    if not len(second.runs):
+        second = read_collection(after, **reading)  # which says what is not there
+    paired = pairs.pair(first, second, *choices, settings["renamed"])
+    return gate.check(first, second, paired, limit, max_lost)
 
 
 def _comparison(file):
