@@ -51,10 +51,6 @@ class Here:
         except (FileNotFoundError, NotADirectoryError, ValueError):
             return None
 
-    def file(self, name):
-        """Return a file for pyarrow to read from."""
-        return self._of(name)
-
     def create(self, name):
         """Open a new file for writing."""
         return open(self._of(name), "wb")
@@ -134,12 +130,6 @@ class Elsewhere:
             return remote.retried(self._system.cat_file, self._of(name))
         except FileNotFoundError:
             return None
-
-    def file(self, name):
-        """Return a file for pyarrow to read from."""
-        import pyarrow as pa
-
-        return pa.BufferReader(remote.retried(self._system.cat_file, self._of(name)))
 
     @contextmanager
     def create(self, name):
