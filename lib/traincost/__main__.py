@@ -7,6 +7,7 @@ the limit, 4 too few runs to tell, and 5 runs were lost.
 Help must come at once, so each command imports what it needs when it runs.
 """
 
+import os
 import sys
 
 import click
@@ -99,7 +100,12 @@ def _given(declared, file, single):
     return values | {name: parameters.typed(name, text, declared) for name, text in single}
 
 
-_output = click.option("-o", "--output", metavar="DIR", help="Folder of the page (reports/NAME).")
+def _output(command):
+    """Add the options that say where a page goes."""
+    command = click.option("--force", is_flag=True, help="Replace the report of another collection, too.")(
+        command
+    )
+    return click.option("-o", "--output", metavar="DIR", help="Folder of the page (reports/NAME).")(command)
 
 
 def _engine(command):
@@ -138,7 +144,7 @@ def commands(ctx):
 @_output
 @_engine
 @click.option("--profile", is_flag=True, help="Record this build, and make the page of its builds.")
-def page(runs_dir, output, workers, scheduler, profile, parameters):
+def page(runs_dir, output, force, workers, scheduler, profile, parameters):
     """Build the profiling page of a directory of runs.
 
     Writes profiling.html and profiling.json; with --profile also build/profiling.html beside them:
@@ -147,13 +153,16 @@ def page(runs_dir, output, workers, scheduler, profile, parameters):
     \b
     Example: traincost page runs -f params.yaml -p rows task_name -o reports/sweep
     """
+    from functools import partial
+
     from traincost.pages import builds
 
     parameters |= {**_set(workers=workers, scheduler=scheduler), "runs_dir": runs_dir}
     if not profile:
-        _build("profiling", parameters, output)
+        _build("profiling", parameters, output, force)
         return
-    paths = builds.recorded(lambda watch: _page("profiling", parameters, output, watch=watch), output)
+    made = partial(_page, "profiling", parameters, output, force=force)
+    paths = builds.recorded(lambda watch: made(watch=watch), output)
     click.echo("\n".join(map(str, paths)))
 
 
@@ -163,14 +172,14 @@ def _page(kind, parameters, output, **more):
     return publish.build(kind, parameters, output, progress=sys.stderr.isatty(), **more)
 
 
-def _build(kind, parameters, output):
-    click.echo(_page(kind, parameters, output))
+def _build(kind, parameters, output, force=False):
+    click.echo(_page(kind, parameters, output, force=force))
 
 
 @commands.command(cls=_NotebookCommand, kind="estimation")
 @click.argument("systems", type=click.Path())
 @_output
-def estimate(systems, output, parameters):
+def estimate(systems, output, force, parameters):
     """Build the card of the training compute of systems or runs.
 
     SYSTEMS is a sheet (YAML) or CSV, or a directory of runs. Writes estimation.html and
@@ -179,14 +188,14 @@ def estimate(systems, output, parameters):
     \b
     Example: traincost estimate systems.yaml -p subset "largest 20"
     """
-    _build("estimation", {**parameters, "systems": systems}, output)
+    _build("estimation", {**parameters, "systems": systems}, output, force)
 
 
 @commands.command(cls=_NotebookCommand, kind="compare")
 @click.argument("before", type=click.Path())
 @click.argument("after", type=click.Path())
 @_output
-def compare(before, after, output, parameters):
+def compare(before, after, output, force, parameters):
     """Build the page that compares two directories of runs.
 
     Writes compare.html and compare.json.
@@ -194,7 +203,7 @@ def compare(before, after, output, parameters):
     \b
     Example: traincost compare runs-before runs-after
     """
-    _build("compare", {**parameters, "before": before, "after": after}, output)
+    _build("compare", {**parameters, "before": before, "after": after}, output, force)
 
 
 @commands.command()
@@ -204,7 +213,7 @@ def compare(before, after, output, parameters):
 @click.option(
     "-p", "--parameter", nargs=2, multiple=True, metavar="NAME VALUE", help="One parameter; may be repeated."
 )
-def publish(notebook, output, parameters, parameter):
+def publish(notebook, output, force, parameters, parameter):
     """Execute any notebook and write its page.
 
     Writes NAME.html and NAME.json of NAME.ipynb. The notebook runs in its own folder; -p and -f set
@@ -218,7 +227,7 @@ def publish(notebook, output, parameters, parameter):
 
     declared = declarations.declared(declarations.read_notebook(notebook))
     values = _given(declared, parameters, parameter)
-    click.echo(publish.build(notebook, values, output, progress=sys.stderr.isatty()))
+    click.echo(publish.build(notebook, values, output, progress=sys.stderr.isatty(), force=force))
 
 
 @commands.command(cls=_NotebookCommand, kind="explore")
@@ -392,7 +401,8 @@ def _checked(kind, given):
 @click.option("--remaining", is_flag=True, default=None, help="What is left of the grid of these runs.")
 @click.option("--json", metavar="FILE", help="Write the numbers to this file.")
 @click.option("-o", "--output", metavar="DIR", help="Build the page too, plan.html in this folder.")
-def plan(runs_dir, remaining, json, output, parameters):
+@click.option("--force", is_flag=True, help="Replace the page of another collection, too.")
+def plan(runs_dir, remaining, json, output, force, parameters):
     """Say what a proposed sweep would take, or what is left of one.
 
     Prints hours, device-hours and money with their interval; with -o it also writes plan.html and
@@ -412,7 +422,7 @@ def plan(runs_dir, remaining, json, output, parameters):
         _write(json, (left if asked["remaining"] else plan).as_json(found))
     click.echo("\n".join(map(_printable, found.lines)))
     if output:
-        _build("plan", parameters, output)
+        _build("plan", parameters, output, force)
 
 
 def _answered(plan, remaining, asked):
@@ -428,8 +438,16 @@ def _answered(plan, remaining, asked):
 
 
 def _write(path, text):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+    from traincost.reading import folders
+
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe, as /dev/stdout
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return
+    place, name = os.path.split(os.path.realpath(path))
+    folder = folders.at(place)
+    with folders.told(folder), folder.locked():
+        folder.publish({name: text.encode("utf-8")})
 
 
 @commands.command()
