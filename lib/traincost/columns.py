@@ -7,6 +7,8 @@ A column that this register does not name (a score, say) is printed by its unit,
 import math
 from dataclasses import dataclass
 
+READABLE = 1e15  # from which on a number is printed with an exponent
+
 
 @dataclass(frozen=True)
 class Column:
@@ -61,10 +63,19 @@ def significant(value, digits=4):
     value = float(value)
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
-    if not 1e-4 <= abs(value) < 1e15:
+    if not 1e-4 <= abs(value) < READABLE:
         return f"{value:.{digits - 1}e}"
     magnitude = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
     return f"{value:,.{max(0, digits - 1 - magnitude)}f}"
+
+
+def fixed(value, decimals):
+    """Print with fixed decimals; beyond what is readable, with an exponent.
+
+    >>> fixed(1234.5, 2), fixed(1e300, 2)
+    ('1,234.50', '1.000e+300')
+    """
+    return f"{value:,.{decimals}f}" if abs(value) < READABLE else significant(value)
 
 
 def decimals_within(low, high, most=2):
@@ -81,7 +92,7 @@ def decimals_within(low, high, most=2):
 
 def count(value):
     """Print an integer with thousands separated; a mean of counts keeps one decimal."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+    return fixed(value, 0 if float(value).is_integer() else 1)
 
 
 def percent(share, decimals=2):
@@ -90,7 +101,8 @@ def percent(share, decimals=2):
     >>> percent(0.44061)
     '44.06 %'
     """
-    return f"{100 * share:.{decimals}f} %".replace("-", "−")
+    number = f"{100 * share:.{decimals}f}" if abs(share) < READABLE else significant(100 * share)
+    return f"{number} %".replace("-", "−")
 
 
 def probability(value):
@@ -100,7 +112,7 @@ def probability(value):
 
 _PRINTERS = {
     "s": significant,
-    "MiB": lambda value: f"{value:,.1f}" if abs(value) >= 10 else significant(value, 3),
+    "MiB": lambda value: fixed(value, 1) if abs(value) >= 10 else significant(value, 3),
     "count": count,
     "share": percent,
     "": significant,
@@ -170,7 +182,7 @@ class TimeUnit:
 
     def number(self, seconds, decimals=2):
         """Print the number alone, with two decimals or as many as asked for."""
-        return f"{seconds / self.seconds:,.{decimals}f}"
+        return fixed(seconds / self.seconds, decimals)
 
     def text(self, seconds, decimals=2):
         """Print number and unit; a missing duration is a dash."""
