@@ -34,6 +34,9 @@ _HOMES = {
     "estimate": "results.estimates",
     "trends": "results.trends",
     "card": "results.card",
+    "count": "results.count",
+    "emissions": "results.energy",
+    "utilisation": "results.utilisation",
     "choose": "pages.choosing",
 }
 __all__ = sorted(_HOMES)

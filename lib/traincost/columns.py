@@ -83,6 +83,14 @@ _COST = (
     Column("cost_parameters", "count", "parameters of the scored model", 0),
     Column("cost_trainable_parameters", "count", "those that gradient descent moves", 0),
     Column("cost_frozen_parameters", "count", "those that it does not", 0),
+    Column(
+        "cost_energy_kwh",
+        "",
+        "kWh that counters measured: whole GPUs and CPU packages, as far as these have one",
+        0,
+    ),
+    Column("cost_energy_gpu_kwh", "", "kWh of whole GPUs, by NVML's counter", 0),
+    Column("cost_energy_cpu_kwh", "", "kWh of CPU packages, by RAPL", 0),
     Column("cost_concurrency", "count", "models trained at once", 1),
     Column("cost_models", "count", "models trained in the run", 1),
     Column(

@@ -4,7 +4,7 @@ from traincost import __version__
 from traincost.estimation import estimates as estimation
 from traincost.estimation.trends import LARGE, MIN_SYSTEMS
 from traincost.results.estimate_tables import flop, named, span_of, systems_of
-from traincost.results.estimates import stated
+from traincost.results.estimates import checked
 from traincost.results.numbers import eta, key, number_of, plural
 from traincost.results.prose import Name, Number, When, join, say
 from traincost.results.result import Answer, Result
@@ -125,24 +125,16 @@ def _groups(grown):
 
 def _checked(known):
     """How far the estimates agree with totals that sources state."""
-    agreement = stated(known)
+    agreement = checked(known)
     if agreement is None:
         return []
     n, near, factor = agreement
-    if near == n:
-        return [
-            say(
-                "An estimate is good to about a factor of {f}: all {n} that can be checked against a stated "
-                "total are within it.",
-                f=Number("stated.factor", factor, f"{factor:g}"),
-                n=number_of("stated.n", n),
-            )
-        ]
     return [
         say(
-            "Of {n} that can be checked against a stated total, {near} {lie} within a factor of {f}.",
+            "Of {n} stated totals that can be checked, {near} {lie} within a factor of {f} of the next best "
+            "evidence.",
             n=number_of("stated.n", n),
-            near=number_of("stated.n_near", near),
+            near="all" if near == n else number_of("stated.n_near", near),
             lie=plural(near, "lies", "lie"),
             f=Number("stated.factor", factor, f"{factor:g}"),
         )

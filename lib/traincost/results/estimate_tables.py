@@ -5,8 +5,10 @@ import re
 import numpy as np
 
 from traincost.estimation import estimates as estimation
-from traincost.estimation.compute import ASSUMED_UTILISATION, NOMINAL_BAND
-from traincost.printing import SPACE, power, significant, two
+from traincost.estimation import evidence
+from traincost.estimation.estimates import DISAGREE
+from traincost.estimation.uncertainty import LEVEL
+from traincost.printing import SPACE, percent, power, significant, two
 from traincost.results.figures import Figure, axes_of, label_rows, powers_of_ten
 from traincost.results.numbers import key, number_of, plural
 from traincost.results.prose import Name, Number, Phrase, join, say
@@ -14,10 +16,18 @@ from traincost.results.svg import INK, SERIES
 from traincost.results.tables import Bar, Heading, Table, of_one
 
 MAX_SYSTEMS = 48  # in one figure
-BAND = f"×/÷{NOMINAL_BAND:g}, wider where the two measures lie farther apart; no coverage is claimed"
+BAND = f"{100 * LEVEL:.0f} % of draws of what is uncertain; the table of classes has what such intervals held"
+FLOP = significant
 DAY, MONTH = "{:%Y-%m-%d}".format, "{:%Y-%m}".format
-METHODS = {"combined": "both", "network operations": "operations", "burden at utilisation": "burden"}
-OF_BURDEN = ("combined", "burden at utilisation")
+# Kinds of evidence as a table has them; an asterisk is at those that assume something.
+METHODS = {
+    evidence.COUNTED: "operations",
+    evidence.MEASURED: "throughput",
+    evidence.AT_STATED: "burden",
+    evidence.AT_ASSUMED: "burden*",
+    evidence.BY_TOTAL: "all experts*",
+}
+ASSUMING = (evidence.AT_ASSUMED, evidence.BY_TOTAL)
 _ARXIV = re.compile(r"\barXiv:([0-9]{4}\.[0-9]{4,5})(v[0-9]+)?\b")
 
 
@@ -52,11 +62,11 @@ def span_of(known):
 
 
 def _caption(known):
-    return say("Best estimate of each system with its band: from {low} to {high}.", **span_of(known))
+    return say("Best estimate of each system with its interval: from {low} to {high}.", **span_of(known))
 
 
 def draw_estimates(known):
-    """Best estimate of each system with its band, in the order given."""
+    """Best estimate of each system with its interval, in the order given."""
     n = len(known)
     rows = known.tail(MAX_SYSTEMS)
     figure, axes = axes_of(0.8 + 0.24 * len(rows))
@@ -70,7 +80,7 @@ def draw_estimates(known):
     powers_of_ten(axes.xaxis)
     axes.set_xlabel("training compute (FLOP)")
     axes.grid(axis="x")
-    legend = [(SERIES[0], "estimate with its band")]
+    legend = [(SERIES[0], "estimate with its interval")]
     if np.isfinite(stated).any():
         legend.append(("tick", "what the source itself states"))
     cut = [(None, f"the latest {MAX_SYSTEMS} of {n} systems")] if n > MAX_SYSTEMS else []
@@ -80,12 +90,11 @@ def draw_estimates(known):
 def estimates_table(frame):
     """The best estimate of each system, in the order given."""
     known = frame[frame["value_flop"].gt(0)]
-    marked = frame["utilisation_assumed"] & frame["method"].isin(OF_BURDEN)
     low, high = _decades(known)
     scale = f"{power(low)} to {power(high)}"
-    bar = Bar("low_flop", "high_flop", "stated_flop", log=(low, high), text=scale)
+    bar = Bar("low_flop", "high_flop", "check_flop", log=(low, high), text=scale)
     printed = frame.assign(
-        basis=frame["method"].map(lambda method: METHODS.get(method, method)) + np.where(marked, "*", ""),
+        basis=[METHODS.get(method, method) for method in frame["method"]],
         address=[arxiv(source) for source in frame["source"]],
     )
     return Table(
@@ -103,14 +112,14 @@ def estimates_table(frame):
         "systems that were read",
         of_one(frame["system"], "the system of the row"),
         holds=("estimates", "systems", "utilisation", "stated"),
-        note=_marks(known, marked.any()),
+        note=_marks(known),
         drawn=Figure.of("estimates", estimation.by_date(known), draw_estimates, _caption),
     )
 
 
 def _decades(known):
     """Return the powers of ten between which all values lie, at least one apart."""
-    values = known[["low_flop", "high_flop", "value_flop", "stated_flop"]].to_numpy(dtype=float)
+    values = known[["low_flop", "high_flop", "value_flop", "check_flop"]].to_numpy(dtype=float)
     values = values[np.isfinite(values) & (values > 0)]
     if not len(values):
         return 0, 1
@@ -128,51 +137,50 @@ def arxiv(source):
     return f"https://arxiv.org/abs/{match[1]}{match[2] or ''}" if match else ""
 
 
-def _marks(known, has_assumed):
+def _marks(known):
     """What line, upright and asterisk mean."""
-    upright = "; upright: the total that the source itself states" if known["stated_flop"].gt(0).any() else ""
-    said = say(
-        "Line: the band, nominally ×/÷{f}, without a claim of coverage{u}.",
-        f=Number("estimates.band", NOMINAL_BAND, f"{NOMINAL_BAND:g}"),
-        u=upright,
-    )
-    if not has_assumed:
+    line = Number("estimates.level", LEVEL, percent(LEVEL))
+    upright = "; upright: the next best evidence" if known["check_flop"].gt(0).any() else ""
+    said = say("Line: interval of {line}{upright}.", line=line, upright=upright)
+    if not known["method"].isin(ASSUMING).any():
         return said
-    assumed = Number("estimates.assumed", ASSUMED_UTILISATION, f"{ASSUMED_UTILISATION:g}")
-    return join([said, say("* a utilisation of {u} assumed.", u=assumed)])
+    return join([said, say("* a utilisation, or the active share of experts, is assumed.")])
 
 
 def measures_table(frame):
     """Everything that the best estimates are from."""
     several = frame.loc[frame["burden_time"].ne(""), "burden_time"].nunique() > 1
     time = Heading("burden_time", "time of the burden", str, "what the time is of that the burden takes")
-    assumed = f"as stated, else {ASSUMED_UTILISATION:g} assumed"
-    combined = "√(operations · burden · utilisation taken), or what there is"
     rate = "of the hardware named; no burden without its number and hours"
+    best = "of the strongest evidence there is; the others are checks, and not averaged in"
     return Table(
         "measures",
-        say("In FLOP: both measures, the best estimate and its band"),
+        say("In FLOP: the best estimate with its interval, the next best as a check, and both measures"),
         (
             Heading("system", "system"),
             Heading("date", "date", DAY),
+            Heading("value_flop", "best estimate", FLOP, best),
+            Heading("low_flop", "interval from", FLOP, BAND),
+            Heading("high_flop", "interval to", FLOP),
+            Heading("method", "estimated by"),
+            Heading("check_flop", "next best", FLOP),
             Heading(
-                "operations_flop", "operations", significant, "network operations, 2007.05558 eq. 1, or 6 N D"
+                "check_ratio",
+                "ratio",
+                significant,
+                f"best over next; beyond {DISAGREE:g} ×/÷ they contradict",
             ),
-            Heading(
-                "burden_flop", "burden", significant, "hardware burden at the peak rate, 2007.05558 eq. 2"
-            ),
+            Heading("operations_flop", "operations", FLOP, "network operations, 2007.05558 eq. 1, or 6 N D"),
+            Heading("burden_flop", "burden", FLOP, "hardware burden at the peak rate, 2007.05558 eq. 2"),
             *([time] if several else []),
-            Heading("utilisation", "utilisation taken", two, assumed),
+            Heading("utilisation", "utilisation taken", two, "as stated, else the median of those alike"),
             Heading(
                 "implied_utilisation", "implied utilisation", two, "operations / burden; impossible above 1"
             ),
-            Heading("value_flop", "best estimate", significant, combined),
-            Heading("low_flop", "band from", significant, BAND),
-            Heading("high_flop", "band to", significant),
-            Heading("stated_flop", "stated total", significant, "what the source itself gives"),
-            Heading("method", "estimated by"),
+            *([Heading("base", "trained from")] if frame["base"].ne("").any() else []),
             Heading("operations_method", "operations by", str, "eq. 1 of 2007.05558; N parameters, D tokens"),
             Heading("rate_note", "peak rate", str, rate),
+            *([Heading("spread_from", "interval mostly from")] if frame["spread_from"].ne("").any() else []),
             Heading("problem", "problem"),
         ),
         frame,

@@ -1,14 +1,22 @@
 """How much compute trainings took: the estimates, what they rest on, and how far the figures agree."""
 
-import numpy as np
+import os
 
+import numpy as np
+import pandas as pd
+
+from traincost.errors import NothingToReport
+from traincost.estimation import contradictions as against
+from traincost.estimation import energy, evidence
 from traincost.estimation import estimates as estimation
 from traincost.estimation.compute import REPORTED, STAGES, WHOLE_RUN
 from traincost.estimation.estimates import DISAGREE
-from traincost.printing import count, significant
+from traincost.printing import count, percent, significant
 from traincost.results import checks
 from traincost.results.contradictions import contradiction_blocks
+from traincost.results.energy import energy_blocks
 from traincost.results.estimate_tables import (
+    BAND,
     DAY,
     estimates_table,
     flop,
@@ -17,14 +25,30 @@ from traincost.results.estimate_tables import (
     systems_of,
 )
 from traincost.results.fits import conversion_blocks, error_blocks
-from traincost.results.numbers import eta, key, number_of, plural
+from traincost.results.numbers import eta, first_names, key, number_of, plural
 from traincost.results.prose import Name, Number, When, join, say
 from traincost.results.result import Earlier, Headline, Items, More, Result
 from traincost.results.systems import read_claims, read_systems
 from traincost.results.tables import Heading, Origin, Table, of_one
 
+FLOP = significant
 
-def estimate(systems, *, format="auto", path_pattern="", claims="", target_error=0.01, name=""):
+
+def estimate(
+    systems,
+    *,
+    format="auto",
+    path_pattern="",
+    claims="",
+    target_error=0.01,
+    measure=estimation.BEST,
+    direction="error on compute",
+    pairs="consistent",
+    conversion="",
+    region="",
+    prices=None,
+    name="",
+):
     """Estimate the training compute of systems, by what their sources or records report.
 
     Network operations are the sum over stages of epochs × FLOP per forward pass × passes per epoch,
@@ -42,6 +66,20 @@ def estimate(systems, *, format="auto", path_pattern="", claims="", target_error
         A YAML file of printed claims to set against each other; none if empty.
     target_error : float
         Error, between 0 and 1, that error against compute is projected to.
+    measure : str
+        That error is set against: ``best`` (the one that most systems with an error have), ``stated``,
+        ``operations``, ``burden``, ``consolidated`` (the burden, derived from operations where there is
+        none) or ``forward`` (FLOP of one pass).
+    direction : str
+        ``error on compute`` or ``compute on error``: the regression that is said first.
+    pairs : str
+        ``consistent`` ones, or ``all``, that one measure is converted into the other by.
+    conversion : str or path
+        Systems that the conversion is fitted on, in place of these.
+    region : str
+        Country or Google Cloud region of the grid, of systems that state none; no CO₂ if empty.
+    prices : dict, optional
+        Words of a processor's name to the price of its hour, or to the lowest and the highest.
     name : str
         Stands before the keys of its numbers on a page.
 
@@ -49,9 +87,10 @@ def estimate(systems, *, format="auto", path_pattern="", claims="", target_error
     -------
     Result
         ``frame`` has a row per system, computes in FLOP, as `estimation.estimates.estimate_systems`
-        returns it. Its parts: ``summary``, ``overview``, ``estimates``, ``conversion`` (one measure
-        into the other), ``errors`` (against compute), ``contradictions``, ``provenance`` (peak rates,
-        sources, and what a sheet leaves out).
+        returns it. Its parts: ``summary``, ``overview``, ``estimates``, ``evidence`` (every candidate
+        of a system, the best first), ``conversion`` (one measure into the other), ``errors`` (against
+        compute), ``contradictions``, ``energy`` (with CO₂ and money), ``provenance`` (peak rates, sources,
+        what is not read of a list, and what a sheet leaves out).
 
     Raises
     ------
@@ -65,13 +104,22 @@ def estimate(systems, *, format="auto", path_pattern="", claims="", target_error
     >>> len(estimate(runs).frame[["system", "value_flop"]])
     36
     """
-    checks.check(target_error=target_error)
-    printed = estimation.claim_contradictions(read_claims(claims))
+    checks.check(
+        target_error=target_error,
+        measure=measure,
+        direction=direction,
+        pairs=pairs,
+        region=region,
+        prices=prices,
+    )
+    printed = against.claim_contradictions(read_claims(claims))
     reported = read_systems(systems, format, path_pattern)
-    estimated = estimation.estimate_systems(reported.frame)
+    estimated, candidates = estimation.estimate_all(reported.frame)
     estimated.attrs["of_runs"] = not reported.frame["burden_time"].eq(REPORTED).all()
-    fits = estimation.fit_errors(estimated, target_error)
-    own = estimation.contradictions(estimated, reported.frame, fits)
+    line, elsewhere = _conversion(estimated, conversion, pairs)
+    fits = estimation.fit_errors(estimated, target_error, measure, line)
+    own = against.contradictions(estimated, reported.frame, fits)
+    spent = energy.estimate_energy(reported.frame, region, prices)
     parts = {
         "summary": (estimated, Headline(tuple(_summary(estimated)))),
         "overview": (
@@ -84,20 +132,48 @@ def estimate(systems, *, format="auto", path_pattern="", claims="", target_error
             ),
         ),
         "estimates": _estimates(estimation.by_date(estimated), reported),
-        "conversion": (estimation.both_measures(estimated), *conversion_blocks(estimated)),
-        "errors": (estimated, *error_blocks(fits, target_error)),
+        "evidence": (
+            candidates,
+            _ranked(estimated),
+            _kinds_table(estimated),
+            More(
+                say("Every estimate that the evidence gives, and what such intervals held elsewhere"),
+                (_candidates_table(candidates), _classes_table(estimated)),
+            ),
+        ),
+        "conversion": (
+            estimation.both_measures(estimated),
+            *conversion_blocks(estimated, line, pairs, elsewhere),
+        ),
+        "errors": (estimated, *error_blocks(fits, target_error, direction)),
         "contradictions": (own, *contradiction_blocks(own, printed, estimated)),
+        "energy": (spent, *energy_blocks(spent)),
         "provenance": (
             reported.where,
             Earlier(("references",)),
+            _unread(reported.unread),
             More(say("Peak rates taken for the hardware burden"), (_rates_table(estimated),)),
             More(
                 say("What the input leaves out, and why"),
-                (_left_out_table(reported.left_out), _rejected_table(reported.rejected)),
+                (_left_out_table(reported.left_out),),
             ),
         ),
     }
     return Result.of_parts("estimate", estimated, parts, name, reported.name)
+
+
+def _conversion(estimated, path, pairs):
+    """Return the fit of burden on operations, and the name of what it was made on, where not on these."""
+    consistent = pairs == "consistent"
+    if not path:
+        return estimation.fit_conversion(estimated, consistent), ""
+    reported = read_systems(path)
+    line = estimation.fit_conversion(estimation.estimate_systems(reported.frame), consistent)
+    if line is None:
+        raise NothingToReport(
+            f"{os.fspath(path)!r} has no three systems with both measures to fit a conversion"
+        )
+    return line, reported.name
 
 
 def _summary(estimated):
@@ -199,25 +275,12 @@ def _utilisation(estimated):
     ]
 
 
-def stated(estimated):
-    """Return how many estimates can be checked against a stated total, how many lie near it, and how near.
-
-    None where no total is stated beside what the estimate is from.
-    """
-    known = estimated[estimated["stated_flop"].gt(0) & estimated["value_flop"].gt(0)]
-    other = known[known["method"].ne("stated")]
-    if not len(other):
-        return None
-    near = (other["value_flop"] / other["stated_flop"]).between(1 / DISAGREE, DISAGREE)
-    return len(other), int(near.sum()), DISAGREE
-
-
 def _stated(estimated):
-    """How far the totals that the sources state agree with the estimates."""
+    """How far the totals that the sources state agree with the next best evidence."""
     stated = estimated[estimated["stated_flop"].gt(0) & estimated["value_flop"].gt(0)]
-    other = stated[stated["method"].ne("stated")]
     if not len(stated):
         return []
+    other = stated[stated["check_flop"].gt(0)]
     n_alone = len(stated) - len(other)
     alone = say("; for {n} it is the only figure there is", n=number_of("stated.n_alone", n_alone))
     said = say(
@@ -230,9 +293,9 @@ def _stated(estimated):
 
 
 def _near(other, which):
-    n_near = (other["value_flop"] / other["stated_flop"]).between(1 / DISAGREE, DISAGREE).sum()
+    n_near = other["check_ratio"].between(1 / DISAGREE, DISAGREE).sum()
     return say(
-        "Of {which} {n}, {near} {lie} within a factor of {factor} of our estimate.",
+        "Of {which} {n}, {near} {lie} within a factor of {factor} of the next best evidence.",
         which=which,
         n=number_of("stated.n", len(other)),
         near=number_of("stated.n_near", n_near),
@@ -241,23 +304,29 @@ def _near(other, which):
     )
 
 
+def checked(estimated):
+    """Return how many stated totals have other evidence beside them, how many agree, and how closely.
+
+    None where no total has.
+    """
+    other = estimated[estimated["stated_flop"].gt(0) & estimated["check_flop"].gt(0)]
+    if not len(other):
+        return None
+    return len(other), int(other["check_ratio"].between(1 / DISAGREE, DISAGREE).sum()), DISAGREE
+
+
 def _estimates(ordered, reported):
     listed = ordered.sort_values("value_flop", ascending=False, kind="stable", na_position="last")
+    n = number_of("sources.n", len(reported.where))
     return (
         ordered,
         [_known_by(ordered)],
         estimates_table(listed),
+        More(say("Both measures, checks, utilisation and peak rates"), (measures_table(listed),)),
         More(
-            say("Both measures, utilisation, stated totals and peak rates"),
-            (measures_table(listed),),
+            say("Where each of the {n} figures stands in its paper", n=n), (_sources_table(reported.where),)
         ),
-        More(
-            say(
-                "Where each of the {n} figures stands in its paper",
-                n=number_of("sources.n", len(reported.where)),
-            ),
-            (_sources_table(reported.where),),
-        ),
+        More(say("What could not be used"), (_rejected_table(reported.rejected),)),
     )
 
 
@@ -271,6 +340,102 @@ def _known_by(frame):
         b=number_of("systems.n_burden", has["burden_flop"].sum()),
         c=number_of("systems.n_both", has.all(axis=1).sum()),
     )
+
+
+def _ranked(estimated):
+    """How many systems are estimated by which kind of evidence, and how many contradict themselves."""
+    counts = estimated["method"].value_counts()
+    kinds = [
+        say("{n} {what}", n=number_of(key("evidence", kind), counts[kind]), what=kind)
+        for kind in evidence.RANKS
+        if counts.get(kind, 0)
+    ]
+    said = [say("The best estimates, the strongest evidence first: {kinds}.", kinds=kinds)] if kinds else []
+    n_apart = int((~estimated["consistent"]).sum())
+    if n_apart:
+        said.append(
+            say(
+                "The figures of {n} {systems} contradict each other, and are in no fit of one measure on the "
+                "other.",
+                n=number_of("evidence.n_inconsistent", n_apart),
+                systems=plural(n_apart, "system"),
+            )
+        )
+    return said
+
+
+def _kinds_table(estimated):
+    """The kinds of evidence in their order, with how many best estimates are of each."""
+    counts = estimated["method"].value_counts()
+    rows = [
+        (rank, kind, evidence.MEANINGS[kind], int(counts.get(kind, 0)))
+        for kind, rank in evidence.RANKS.items()
+    ]
+    return Table(
+        "kinds",
+        say("Kinds of evidence, the strongest first, and how many best estimates are of each."),
+        (
+            Heading("rank", "rank", count),
+            Heading("kind", "evidence"),
+            Heading("meaning", "what it is"),
+            Heading("n", "systems", count),
+        ),
+        pd.DataFrame(rows, columns=["rank", "kind", "meaning", "n"]),
+        len(estimated),
+        "systems that were read",
+        holds=tuple(f"evidence.{kind}" for kind in evidence.RANKS),
+    )
+
+
+def _candidates_table(frame):
+    several = frame["system"].duplicated(keep=False)
+    frame = frame.loc[several[several].index.append(several[~several].index)].reset_index(drop=True)
+    return Table(
+        "candidates",
+        say("Every estimate that the evidence gives, the best of a system first."),
+        (
+            Heading("system", "system"),
+            Heading("rank", "rank", count, "1 is the strongest evidence"),
+            Heading("method", "evidence"),
+            Heading("value_flop", "estimate", FLOP),
+            Heading("low_flop", "interval from", FLOP, BAND),
+            Heading("high_flop", "interval to", FLOP),
+            Heading("ratio", "best over it", significant, f"a contradiction beyond a factor of {DISAGREE:g}"),
+            Heading("how", "how"),
+        ),
+        frame,
+        frame["system"].nunique(),
+        "systems with an estimate",
+        of_one(frame["system"], "the system of the row"),
+        holds=("candidates", "evidence"),
+    )
+
+
+def _classes_table(estimated):
+    """What intervals of each class held of the totals that a list records."""
+    rows = [(kind, n, share) for kind, (n, share) in evidence.CALIBRATED.items()]
+    return Table(
+        "classes",
+        say(
+            "What such intervals of 90 % hold of the totals that Epoch AI's list (2025-08) records, by class."
+        ),
+        (
+            Heading("kind", "class"),
+            Heading("n", "systems", count),
+            Heading("held", "held", percent, "share of their recorded totals within the interval"),
+        ),
+        pd.DataFrame(rows, columns=["kind", "n", "held"]),
+        len(estimated),
+        "systems of that list, not of this collection",
+    )
+
+
+def _unread(columns):
+    if not columns:
+        return []
+    n = number_of("systems.n_unread", len(columns))
+    are = plural(len(columns), "column of the list is", "columns of the list are")
+    return [say("{n} {are} not read: {names}.", n=n, are=are, names=first_names(columns, 12))]
 
 
 def _rejected_table(frame):

@@ -620,10 +620,11 @@ def cell_point(at, low=None, high=None, mark=None):
         Another value, an upright.
     """
     drawn = [Markup('<rect fill="{}" y="9.5" width="100%" height="1"/>').format(TRACK)]
-    if _drawn(low) and _drawn(high):
-        drawn += _ruled(_line(_held(low), _held(high), 10, 10), 3.5, 1.5)
-    if _drawn(mark):
-        drawn += _ruled(_line(_held(mark), _held(mark), 3, 17), 4, 2)
+    lines = [_line(_held(low), _held(high), 10, 10)] if _drawn(low) and _drawn(high) else []
+    lines += [_line(_held(mark), _held(mark), 3, 17)] if _drawn(mark) else []
+    if lines:
+        ruled = Markup('<g stroke="currentColor" stroke-width="1.5">{}</g>')
+        drawn.append(ruled.format(Markup("").join(lines)))
     point = Markup('<circle fill="{}" cx="{}" cy="10" r="4"/>')
     drawn.append(point.format(Markup(FILLS["e1"][0]), _percents(_held(at))))
     return Markup('<svg class="cell" width="100%" height="20" aria-hidden="true">{}</svg>').format(
