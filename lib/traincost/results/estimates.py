@@ -120,6 +120,7 @@ def estimate(
     fits = estimation.fit_errors(estimated, target_error, measure, line)
     own = against.contradictions(estimated, reported.frame, fits)
     spent = energy.estimate_energy(reported.frame, region, prices)
+    said_of_energy, *energy_tables = energy_blocks(spent)
     parts = {
         "summary": (estimated, Headline(tuple(_summary(estimated)))),
         "overview": (
@@ -147,7 +148,11 @@ def estimate(
         ),
         "errors": (estimated, *error_blocks(fits, target_error, direction)),
         "contradictions": (own, *contradiction_blocks(own, printed, estimated)),
-        "energy": (spent, *energy_blocks(spent)),
+        "energy": (
+            spent,
+            said_of_energy,
+            More(say("Energy, CO₂ and money of each, and what is assumed"), tuple(energy_tables)),
+        ),
         "provenance": (
             reported.where,
             Earlier(("references",)),
