@@ -99,7 +99,7 @@ def _summary(pairing, where, changes, made_of, columns):
     said = [_changed_settings(pairing, where)[0], _overall(changes.iloc[0])]
     top = decomposition.largest(made_of.parts)
     if len(top):
-        said.append(largest_part(made_of.parts))
+        said.append(largest_part(made_of.parts, made_of.change_s))
     scores = columns[columns["column"].str.startswith(SCORE_PREFIX)]
     if len(scores):
         said.append(scores_changed(columns)[0])

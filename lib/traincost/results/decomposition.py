@@ -87,23 +87,23 @@ def _cost(base, row):
     )
 
 
-def largest_part(parts):
+def largest_part(parts, change_s):
     """Name the part that changed most, and by how much, as a part of the whole change."""
     row = analysis.largest(parts).iloc[0]
     return say(
         "Most of the change of the mean runtime is in {p}: {t}.",
         p=Name(row["part"]) if row["part"] != analysis.MIX else analysis.MIX,
-        t=_signed(key("part", row["part"], "total_s"), row["total_s"], parts["total_s"].sum()),
+        t=_signed(key("part", row["part"], "total_s"), row["total_s"], change_s),
     )
 
 
 def caption_parts(parts):
     """The part that changed most, and how many are drawn as one; of `decomposition.drawn_parts`."""
     n = parts.attrs["n_others"]
-    moved = analysis.largest(parts.iloc[: len(parts) - (n > 0)])
-    if not len(moved):
+    single = parts.iloc[: len(parts) - (n > 0)]
+    if not len(analysis.largest(single)):
         return say("Parts of the change of mean runtime: none changed.")
-    said = [say("Parts of the change of mean runtime, which sum to it."), largest_part(parts)]
+    said = [say("Parts of the change of mean runtime, which sum to it."), largest_part(single, parts["total_s"].sum())]
     if n:
         together = number_of("parts.n_others", n)
         said.append(say("The {n} with the smallest changes are drawn as one.", n=together))
