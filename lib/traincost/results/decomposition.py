@@ -103,7 +103,10 @@ def caption_parts(parts):
     single = parts.iloc[: len(parts) - (n > 0)]
     if not len(analysis.largest(single)):
         return say("Parts of the change of mean runtime: none changed.")
-    said = [say("Parts of the change of mean runtime, which sum to it."), largest_part(single, parts["total_s"].sum())]
+    said = [
+        say("Parts of the change of mean runtime, which sum to it."),
+        largest_part(single, parts["total_s"].sum()),
+    ]
     if n:
         together = number_of("parts.n_others", n)
         said.append(say("The {n} with the smallest changes are drawn as one.", n=together))
