@@ -330,12 +330,15 @@ def check(before, after, max_slowdown, json, junit, markdown, parameters):
     settings = _comparison(parameters)
 
     from traincost.analysis import gate, pairs
+    from traincost.analysis.subsets import subset
     from traincost.reading.collection import read_collection
     from traincost.results import gate as printed
 
     limit = gate.limit(max_slowdown)
     reading = {"format": settings["format"], "path_pattern": settings["path_pattern"]}
     first, second = (read_collection(path, **reading) for path in (before, after))
+    if settings["where"]:
+        first, second = (subset(found, settings["where"]) for found in (first, second))
     paired = pairs.pair(first, second, settings["pair_by"], settings["replicates"], settings["renamed"])
     found = gate.check(first, second, paired, limit)
     for path, text in ((json, printed.as_json), (junit, printed.as_junit), (markdown, printed.as_markdown)):

@@ -110,7 +110,7 @@ def test_results_are_gathered_into_one_report(runs):
     assert {"effects", "sections"} <= set(report["tables"])
     assert report["versions"]["statsmodels"]
     assert 'id="table-effects"' in page
-    assert 'download="effects.csv"' in page
+    assert '-tables/effects.csv">effects</a>' in page
 
 
 def test_cells_in_any_order_make_the_same_numbers(runs):

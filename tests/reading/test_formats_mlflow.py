@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from traincost.reading.collection import read_collection
-from traincost.reading.formats import mlflow, mlflow_stores
+from traincost.reading.formats import mlflow, sqlite
 
 START = 1_700_000_000_000  # ms
 SCHEMA = """
@@ -390,8 +390,8 @@ def test_views_that_never_end_are_not_asked(tmp_path):
 def test_work_is_bounded(tmp_path, monkeypatch):
     runs = [{"name": f"{i:04}", "params": {"lr": "1"}} for i in range(500)]
     path = write_database(tmp_path / "mlflow.db", *runs)
-    monkeypatch.setattr(mlflow_stores, "MAX_STEPS", 1000)
-    monkeypatch.setattr(mlflow_stores, "_STEPS_PER_CALL", 100)
+    monkeypatch.setattr(sqlite, "MAX_STEPS", 1000)
+    monkeypatch.setattr(sqlite, "_STEPS_PER_CALL", 100)
     (run,) = mlflow.read(str(path), "dir")
     assert run.reason == "takes more than 1000 steps to read"
 

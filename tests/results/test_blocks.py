@@ -53,9 +53,12 @@ def test_an_answer_has_headline_what_to_do_figure_and_facts():
 
 def test_an_answer_is_the_summary_in_the_json():
     data = Result.showing("summary", FRAME, answer(figure=bars())).data()
-    first, second, *_ = data["summary"]
-    assert (first, second) == ("<eval> takes the time", "Evaluate once (interval, now 0.25).")
-    assert data["findings"] == []
+    assert data["summary"] == [
+        "<eval> takes the time",
+        "Evaluate once (interval, now 0.25).",
+        "It saves a lot.",
+    ]
+    assert data["findings"] == ["369 h in all."]
     assert data["numbers"] == {"now": 0.25, "total": 369.0, "bars.n": 6}
     assert data["figures"]["answer"]["rows"] == [{"share": 0.4}, {"share": 0.6}]
     assert data["captions"] == {"bars.n": "figure-answer"}

@@ -26,7 +26,6 @@ from traincost.results.result import MIME, PAGE_HTML, More, as_html, table_data
 from traincost.results.style import TEMPLATES
 
 SITE_START, SITE_END = "<!--site-->", "<!--/site-->"  # around what `traincost site` writes into a page
-MAX_DOWNLOAD = 16_000  # characters of a link that holds a table as CSV; a larger table is a file only
 # A style sheet, as a page has its own, and where in a notebook a table is whole.
 _OF_A_NOTEBOOK = re.compile(
     r'^<style class="traincost">.*?</style>\n|\n?<p class="more whole">.*?</p>', re.DOTALL
@@ -252,23 +251,23 @@ def files(report):
 
 
 def downloads(report):
-    """Return (name, address) of each table as CSV: all in the address, or where that is long, a file.
-
-    The first is there on a page that was sent without its files, too.
-    """
-    made = []
-    for name, table in report["tables"].items():
-        rows = ([row[column] for column in table["columns"]] for row in table["rows"])
-        address = markup.data_address(table["columns"], rows, MAX_DOWNLOAD)
-        made.append((name, address or urllib.parse.quote(f"{report['kind']}-tables/{name}.csv")))
-    return sorted(made)
+    """Return (name, address) of the CSV file beside the page of each table."""
+    return [
+        (name, urllib.parse.quote(f"{report['kind']}-tables/{name}.csv")) for name in sorted(report["tables"])
+    ]
 
 
 def frame(title):
     """Return what the template of every page needs: its title, and the style that its policy allows."""
-    style = (TEMPLATES / "page.css").read_text(encoding="utf-8").strip()
+    style = _condensed((TEMPLATES / "page.css").read_text(encoding="utf-8"))
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return {"title": title, "style": style, "style_hash": f"sha256-{digest}"}
+
+
+def _condensed(sheet):
+    """Return a style sheet without comments and the white space that only people need."""
+    sheet = re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL)
+    return re.sub(r"\s*([{};,])\s*|(?<=:) ", r"\1", " ".join(sheet.split())).replace(";}", "}")
 
 
 def framed(title, body):

@@ -15,7 +15,7 @@ from pathlib import Path
 from traincost.errors import NothingToReport, ParameterError, require
 from traincost.pages import parameters as declarations
 from traincost.pages.parameters import INPUTS, notebook_path, read_parameters
-from traincost.reading import folders, remote
+from traincost.reading import folders, live, remote
 from traincost.results import checks
 
 __all__ = ["BuildFailed", "build", "compare", "estimate", "page", "publish", "read_parameters"]
@@ -158,12 +158,18 @@ def _taken(path, parameters):
 def _absolute(parameters, declared):
     """Return the parameters with absolute paths; URLs stay."""
     return declarations.with_paths(
-        parameters, declared, lambda name, path: path if remote.is_url(path) else os.path.abspath(path)
+        parameters, declared, lambda name, path: path if _is_address(path) else os.path.abspath(path)
     )
+
+
+def _is_address(path):
+    return remote.is_url(path) or live.is_live(path)
 
 
 def _refuse_missing(name, path):
     """Refuse a path that is not there, and a URL that cannot be one."""
+    if live.is_live(path):
+        return
     if remote.is_url(path):
         remote.filesystem(path)
     elif not os.path.exists(path):
@@ -172,6 +178,8 @@ def _refuse_missing(name, path):
 
 def name_of(path):
     """Return the name of what a page is of: that of a directory, or of a file without its ending."""
+    if live.is_live(path):
+        return live.name_of(path)
     if remote.is_url(path):
         return os.path.basename(remote.shown(path).rstrip("/")) or "runs"
     name = os.path.basename(os.path.realpath(path))

@@ -92,6 +92,9 @@ def _of_format(runs, found):
         "names only": [field.name for field in by_kind.get("identifier", [])],
         "sections": list(dict.fromkeys(sections)),
         "cost": [name for name in runs if name.startswith("cost_") and runs[name].notna().any()],
+        "ended": [f"{name} ({n})" for name, n in _counted(runs["evidence"])],
+        "machines": [f"{name} ({n})" for name, n in _counted(runs["host"]) + _counted(runs["device"])],
+        "devices": [f"{float(n):g} ({k})" for n, k in _counted(runs["devices"].dropna())],
         "scores": [
             name.removeprefix(SCORE_PREFIX)
             for name in runs
@@ -99,6 +102,11 @@ def _of_format(runs, found):
         ],
     }
     return [plain(f"  {what:<10} {_cut(entries)}") for what, entries in said.items()]
+
+
+def _counted(column):
+    """Return the levels of a column and how often each is there; empty ones are none."""
+    return [(name, n) for name, n in column.value_counts().items() if name != ""]
 
 
 def _cut(entries):

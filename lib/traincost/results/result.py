@@ -71,11 +71,20 @@ class Answer:
     facts: tuple = ()
 
     @property
-    def sentences(self):
-        """All that it says, in order: the headline, what to do, and the facts."""
+    def first(self):
+        """The headline and what to do."""
         lead = [join([self.lead, *self.do[:1]])] if self.lead else self.do[:1]
-        facts = (say("{figure} {what}.", figure=figure, what=what) for figure, what in self.facts)
-        return (self.finding, *lead, *self.do[1:], *facts)
+        return (self.finding, *lead, *self.do[1:])
+
+    @property
+    def others(self):
+        """The facts, as sentences."""
+        return tuple(say("{figure} {what}.", figure=figure, what=what) for figure, what in self.facts)
+
+    @property
+    def sentences(self):
+        """All that it says, in order."""
+        return (*self.first, *self.others)
 
     @property
     def inside(self):
@@ -300,8 +309,10 @@ class Result:
         for block in self._all(Figure | Bars | Table):
             for number in (number for said in block.said for number in said.numbers()):
                 captions.setdefault(number.key, _anchor(block))
-        headlines = [s.plain() for block in self._all(Headline | Answer) for s in block.sentences]
-        said = [s.plain() for block in self._all(Paragraph | Items) for s in block.sentences]
+        headlines = [s.plain() for block in self._all(Headline) for s in block.sentences]
+        headlines += [s.plain() for block in self._all(Answer) for s in block.first]
+        said = [s.plain() for block in self._all(Answer) for s in block.others]
+        said += [s.plain() for block in self._all(Paragraph | Items) for s in block.sentences]
         return {
             "format": FORMAT,
             "name": self.name,

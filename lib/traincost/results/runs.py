@@ -38,6 +38,7 @@ def read(
     workers=1,
     scheduler="",
     show=(),
+    where=None,
     **table,
 ):
     """Read the runs under a directory, of an index, or of a table.
@@ -72,6 +73,8 @@ def read(
         Where to read: processes, or the address of a Dask scheduler.
     show : str or list of str
         Settings that are shown although they look like a secret, a person or a machine.
+    where : mapping, optional
+        Which of the runs are taken: setting to its level or levels, or to ``{"min": 1, "max": 2}``.
     **table
         Which column of a table is what (`reading.formats.table.Table`): ``runtime_column``, …
 
@@ -106,7 +109,7 @@ def read(
         scheduler=scheduler,
         show=listed("show", show),
     )
-    return Runs(
+    runs = Runs(
         collection,
         replicates=listed("replicates", replicates),
         factors=listed("factors", factors),
@@ -118,6 +121,7 @@ def read(
         shared_settings=None if shared_settings is None else listed("shared_settings", shared_settings),
         runtime_columns=tuple(listed("runtime_column", columns_of_table.runtime_column)),
     )
+    return runs.where(where) if where else runs
 
 
 def listed(name, value):

@@ -3,6 +3,7 @@
 from traincost.analysis import levels
 from traincost.analysis.verdicts import CHANCE
 from traincost.printing import count, time_text
+from traincost.reading.formats.statuses import EVIDENCE, NOT_RECORDED
 from traincost.results.numbers import N_NAMED, duration, key, names, number_of
 from traincost.results.prose import Name, Number, When, say
 from traincost.results.result import Items, Result
@@ -30,6 +31,8 @@ def snapshot(runs):
         *_extreme_levels(by_level, by.name),
         *_slowest_level(by_other, across, runs.effects),
         *_started(runs.frame),
+        *_ends(runs.frame),
+        *_machines(runs.frame),
         *_excluded(runs.excluded),
     ]
     return Result.showing(
@@ -147,6 +150,56 @@ def _started(runs):
     if times[0][:10] == times[-1][:10]:
         return [say("started on {day}", day=When(times[0][:10]))]
     return [say("started from {a} to {b}", a=When(times[0][:10]), b=When(times[-1][:10]))]
+
+
+def _ends(runs):
+    """How it is known that the runs came to their end, and for how many it is not."""
+    if "evidence" not in runs or not len(runs):
+        return []
+    found = runs["evidence"].replace("", NOT_RECORDED).value_counts()
+    unknown = int(found.get(NOT_RECORDED, 0))
+    items = []
+    if known := [name for name in EVIDENCE if name in found and name != NOT_RECORDED]:
+        rows = [
+            say("{e} ({n})", e=Name(name), n=number_of(key("evidence", name, "n"), int(found[name])))
+            for name in known
+        ]
+        items.append(say("that they came to their end is known by {rows}", rows=rows))
+    if unknown:
+        items.append(
+            say(
+                "for {n} runs the end is not recorded: they count, as their runtime is known",
+                n=number_of("evidence.unknown.n", unknown),
+            )
+        )
+    return items
+
+
+def _machines(runs):
+    """On how many machines and which devices the runs took place, where that is recorded."""
+    if "host" not in runs:
+        return []
+    hosts, devices = (runs[name][runs[name] != ""] for name in ("host", "device"))
+    items = []
+    if len(hosts):
+        items.append(say("machines: {n}", n=number_of("machines.n", hosts.nunique())))
+    if len(devices):
+        rows = [
+            say("{d} ({n})", d=Name(name), n=number_of(key("device", name, "n"), int(n)))
+            for name, n in devices.value_counts().head(N_NAMED).items()
+        ]
+        items.append(say("devices: {rows}", rows=rows))
+    counted = runs["devices"].notna()
+    if counted.any():
+        device_s = float((runs["devices"] * runs["runtime_s"])[counted].sum())
+        items.append(
+            say(
+                "device time: {h}, of the {n} runs whose devices are recorded",
+                h=Number("device_hours", device_s / 3600, time_text(device_s)),
+                n=number_of("device_hours.n", int(counted.sum())),
+            )
+        )
+    return items
 
 
 def _excluded(table):
