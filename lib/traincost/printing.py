@@ -88,15 +88,24 @@ def time_text(seconds):
 
 
 def time_parts(seconds, total_s, signed=False):
-    """Print durations that are parts of one total, or its interval, in the unit of the total.
+    """Print durations that are parts of one total in its unit; those of minutes in minutes and seconds.
 
     >>> print(*time_parts([26_280, 2_160, 40], 55_080, signed=True), sep=", ")
     +7.3 h, +0.6 h, +0.01 h
     >>> print(*time_parts([1.3, 0.07, 0.001, 0], 27.8), sep=", ")
     1.3 s, 0.07 s, < 0.01 s, 0 s
+    >>> print(*time_parts([90, -2, 0.07], 200, signed=True), sep=", ")
+    +1 min 30 s, −2.0 s, +0.07 s
     """
     unit, decimals = _unit_of(abs(total_s))
-    return [_part(value, unit, decimals, signed) for value in seconds]
+    if unit != MINUTES:
+        return [_part(value, unit, decimals, signed) for value in seconds]
+    return [
+        f"{'+' if signed and value > 0 else ''}{time_text(value)}"
+        if abs(value) >= _MINUTE - 0.05
+        else _part(value, SECONDS, 1, signed)
+        for value in seconds
+    ]
 
 
 def time_interval(seconds, low, high):
@@ -105,14 +114,15 @@ def time_interval(seconds, low, high):
     >>> print(*time_interval(36_936, 30_000, 50_000))
     10.3 h 8.3 13.9
     """
-    texts = time_parts([seconds, low, high], seconds)
+    unit, decimals = _unit_of(abs(seconds))
+    texts = [_part(value, unit, decimals, False) for value in (seconds, low, high)]
     return texts[0], *(text.rpartition(SPACE)[0] for text in texts[1:])
 
 
 def _unit_of(total_s):
     """Return the unit of a total and how many decimals its parts have."""
     if total_s >= _HOUR:
-        return HOURS, 1 if total_s < 99.95 * _HOUR else 0
+        return HOURS, 1
     if total_s >= _MINUTE:
         return MINUTES, 1
     for unit in (SECONDS, MILLISECONDS, MICROSECONDS):
@@ -125,7 +135,8 @@ def _part(seconds, unit, decimals, signed):
     if seconds is None or seconds != seconds:
         return MISSING
     sign = "" if not seconds else MINUS if seconds < 0 else "+" if signed else ""
-    text = unit.number(abs(seconds), decimals) if seconds else "0"
+    large = abs(seconds) >= 99.95 * unit.seconds
+    text = unit.number(abs(seconds), 0 if large else decimals) if seconds else "0"
     if text.startswith("<") and sign:  # as good as nothing, on either side
         sign, text = "", text.replace("< ", "± < ")
     return f"{sign}{text}{SPACE}{unit.symbol}".replace("< ", f"<{SPACE}").replace("± ", f"±{SPACE}")
@@ -231,9 +242,9 @@ def plus_minus(mean, deviation, time=False):
         return MISSING
     known = deviation == deviation
     if time:
-        first, second = time_parts([mean, deviation], mean)
+        first, second, _ = time_interval(mean, deviation, deviation)
         number, _, unit = first.rpartition(SPACE)
-        return f"{number} ± {second if known else MISSING + SPACE + unit}"
+        return f"{number} ± {second if known else MISSING}{SPACE}{unit}"
     text = significant(mean, 4)
     if "10" in text and "×" in text:
         return f"{text} ± {significant(deviation, 2) if known else MISSING}"

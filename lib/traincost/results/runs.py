@@ -255,7 +255,13 @@ class Runs:
     @functools.cached_property
     def bounds(self):
         """What each knob can save at most (`analysis.knobs.bounds`)."""
-        return knobs.bounds(self.timing, self.knobs, self.cadence_section or None, self.axes[0].codes)
+        return knobs.bounds(
+            self.timing,
+            self.knobs,
+            self.cadence_section or None,
+            self.axes[0].codes,
+            self.section_kinds,
+        )
 
     @property
     def more(self):
