@@ -152,6 +152,7 @@ def test_money_is_whole_from_a_hundred_on():
 def test_a_deviation_has_the_unit_of_its_mean():
     assert plain(printing.plus_minus(5.34, 0.42, time=True)) == "5.3 ± 0.4 s"
     assert plain(printing.plus_minus(5.34, math.nan, time=True)) == f"5.3 ± {MISSING} s"
+    assert plain(printing.plus_minus(0.1807, 0.242)) == "0.18 ± 0.24"
     assert plain(printing.plus_minus(5.3e17, 2e15)) == "5.300 × 10¹⁷ ± 2.0 × 10¹⁵"
 
 

@@ -233,10 +233,12 @@ def _decimals(ends):
 
 
 def plus_minus(mean, deviation, time=False):
-    """Print a mean with its deviation, in its unit and with its digits; a dash for one that is not known.
+    """Print a mean with its deviation, in one unit; a dash for one that is not known.
 
-    >>> print(plus_minus(5.34, 0.42, time=True), plus_minus(1234.5, 3.21), sep=", ")
-    5.3 ± 0.4 s, 1,234 ± 3
+    Plain numbers have two digits of the deviation, and no more than four of the mean.
+
+    >>> print(plus_minus(5.34, 0.42, time=True), plus_minus(0.1807, 0.242), sep=", ")
+    5.3 ± 0.4 s, 0.18 ± 0.24
     """
     if mean != mean:
         return MISSING
@@ -246,9 +248,12 @@ def plus_minus(mean, deviation, time=False):
         number, _, unit = first.rpartition(SPACE)
         return f"{number} ± {second if known else MISSING}{SPACE}{unit}"
     text = significant(mean, 4)
-    if "10" in text and "×" in text:
+    if "×" in text:
         return f"{text} ± {significant(deviation, 2) if known else MISSING}"
-    return f"{text} ± {_fixed(deviation, len(text.partition('.')[2]))}"
+    decimals = len(text.partition(".")[2])
+    if known and deviation > 0:
+        decimals = min(decimals, max(0, 1 - _magnitude(deviation, 2)))
+    return f"{_fixed(mean, decimals)} ± {_fixed(deviation, decimals)}"
 
 
 def difference_texts(value, low, high, signed=False):
@@ -326,6 +331,18 @@ def money(amount, currency=""):
     small = 0 < amount < 0.01
     text = f"<{SPACE}0.01" if small else f"{amount:,.{2 if amount < 99.995 else 0}f}"
     return f"{text}{SPACE}{currency}" if currency else text
+
+
+def energy(kwh):
+    """Print an energy in the unit in which it reads best.
+
+    >>> print(energy(0.00284), energy(3.61), energy(45_600), sep=", ")
+    2.84 Wh, 3.61 kWh, 45.6 MWh
+    """
+    for unit, size in (("Wh", 1e-3), ("kWh", 1.0)):
+        if kwh < 999.5 * size:
+            return f"{significant(kwh / size)}{SPACE}{unit}"
+    return f"{significant(kwh / 1e3)}{SPACE}MWh"
 
 
 def significant(value, digits=3):

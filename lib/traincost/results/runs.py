@@ -19,6 +19,7 @@ from traincost.reading.collection import Collection, read_collection
 from traincost.reading.formats.table import Table as TableColumns
 from traincost.results.snapshot import nothing_chosen, snapshot
 from traincost.results.tables import MAX_RUNS
+from traincost.words import short_names
 
 
 def read(
@@ -225,6 +226,13 @@ class Runs:
             for field in self.described
         ]
         return pd.DataFrame(rows, columns=["field", "kind", "n_levels", "level", "reason"])
+
+    def short(self, setting):
+        """Return a mapping of the levels of a setting to what a page calls them (`words.short_names`)."""
+        for described in self.described:
+            if described.name == setting:
+                return short_names(described.labels)
+        return {}
 
     @functools.cached_property
     def timing(self):
