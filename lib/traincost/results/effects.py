@@ -118,7 +118,7 @@ def _details(what, table, found):
     if structure is None:
         return []
     said = _relations(what, tested) + _units(what, table, found)
-    said += _host(what, found.fields) if what.timed else []
+    said += _host(what, found.fields) if what.timed and not _records_host(what.frame) else []
     return said + _interaction(what, found.interactions, structure.act_together)
 
 
@@ -400,6 +400,10 @@ def _units(what, table, found):
             how=_UNITS[structure.unit],
         )
     ]
+
+
+def _records_host(runs):
+    return "host" in runs and bool((runs["host"].fillna("") != "").all())
 
 
 def _host(what, fields):
