@@ -68,11 +68,62 @@ def _value(name, side, value):
     )
 
 
+def scores_table(frame):
+    """The scores before and after, and their change; None where there are none."""
+    scores = _printed(frame[frame["column"].str.startswith(SCORE_PREFIX)])
+    if not len(scores):
+        return None
+    n = int(scores["n_configurations"].max())
+    told = scores["verdict"].isin((analysis.MORE, analysis.LESS))
+    return Table(
+        "scores",
+        say("Scores"),
+        (
+            Heading("name", "score", code=True),
+            Heading("before_text", "before", as_printed),
+            Heading("after_text", "after", as_printed),
+            Heading("difference", "change", as_printed),
+            Heading("p_family", "p", probability, hide_on_phone=True),
+        ),
+        scores.assign(row=["" if each else "quiet" for each in told]),
+        n,
+        "paired configurations",
+        note=say(
+            "Mean over {n} configurations; p family-wise (Holm).", n=number_of("columns.n_configurations", n)
+        ),
+        rows="row",
+    )
+
+
 def columns_table(frame):
     """What `comparison.column_changes` returns."""
+    ratio = "of a cost the geometric mean of after / before, less one; of a score the mean difference"
+    printed = _printed(frame)
+    return Table(
+        "columns",
+        say("Cost columns and scores before and after, over paired configurations"),
+        (
+            Heading("name", "column", code=True),
+            Heading("n_configurations", "configurations", count),
+            Heading("before_text", "before", as_printed),
+            Heading("after_text", "after", as_printed),
+            Heading("difference", "change", as_printed, ratio),
+            Heading("interval", "interval", as_printed, "95 %, t"),
+            Heading("p_family", "p", probability, "two-sided t, family-wise over the rows (Holm)"),
+            Heading("verdict", "verdict"),
+        ),
+        printed,
+        int(printed["n_configurations"].max()) if len(printed) else 0,
+        "paired configurations",
+        holds=("column",),
+    )
+
+
+def _printed(frame):
+    """Return the columns with each value as it is printed."""
     names = [name.removeprefix(SCORE_PREFIX) for name in frame["column"]]
     printers = [change_text if relative else signed for relative in frame["relative"]]
-    printed = frame.assign(
+    return frame.assign(
         name=names,
         **{
             f"{side}_text": [column(name).text(value) for name, value in zip(names, frame[side], strict=True)]
@@ -85,23 +136,4 @@ def columns_table(frame):
             "–" if np.isnan(low) else span(printer(low), printer(high))
             for printer, low, high in zip(printers, frame["low"], frame["high"], strict=True)
         ],
-    )
-    ratio = "of a cost the geometric mean of after / before, less one; of a score the mean difference"
-    return Table(
-        "columns",
-        say("Cost columns and scores before and after, over paired configurations."),
-        (
-            Heading("name", "column"),
-            Heading("n_configurations", "configurations", count),
-            Heading("before_text", "before", as_printed),
-            Heading("after_text", "after", as_printed),
-            Heading("difference", "change", as_printed, ratio),
-            Heading("interval", "interval", str, "95 %, t"),
-            Heading("p_family", "p", probability, "two-sided t, family-wise over the rows (Holm)"),
-            Heading("verdict", "verdict"),
-        ),
-        printed,
-        int(frame["n_configurations"].max()) if len(frame) else 0,
-        "paired configurations",
-        holds=("column",),
     )
