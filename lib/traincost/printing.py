@@ -263,9 +263,9 @@ def difference_texts(value, low, high, signed=False):
     +0.031 +0.011 +0.051
     """
     ends = [float(end) for end in (value, low, high)]
-    finite = [end for end in ends if math.isfinite(end) and end]
-    if any(not -4 <= _magnitude(end, 3) < 9 for end in finite[:1]):
-        return tuple(significant(end) for end in ends)
+    largest = max((abs(end) for end in ends if math.isfinite(end)), default=0.0)
+    if largest and not -4 <= _magnitude(largest, 2) < 9:
+        return tuple(significant(end, 2) for end in ends)
     decimals = _decimals(ends)
     return tuple(_fixed(end, decimals, signed) for end in ends)
 
