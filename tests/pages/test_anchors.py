@@ -30,6 +30,8 @@ COMPARE = [
     "contents", "top", "what-was-changed", "table-changed", "how-much-runtime-changed", "figure-changes",
     "table-changes", "what-the-change-is-made-of", "figure-parts", "table-parts", "what-else-changed",
     "table-columns", "how-this-was-made", "table-parameters", "table-versions",
+    "answer", "answer-finding", "figure-sides", "who-gained", "where-the-change-is", "table-changes-in-full",
+    "table-largest-parts", "table-scores",
 ]  # fmt: skip
 PLAN = [
     "contents", "top", "what-it-would-take", "table-plan", "how-this-was-made", "table-parameters",

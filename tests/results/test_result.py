@@ -61,7 +61,7 @@ def test_an_answer_is_frozen(answers):
 def test_the_parts_of_an_answer_are_attributes(answers):
     compared = answers["compare"]
     assert {"summary", "settings", "runtime", "made_of", "rest"} <= set(dir(compared))
-    assert set(compared.runtime.tables) == {"changes"}
+    assert set(compared.runtime.tables) == {"changes", "changes-in-full"}
     assert {"changes", "parts", "columns"} <= set(compared.tables)
     pd.testing.assert_frame_equal(compared.frame, compared.runtime.frame)
     assert compared.named("second").runtime.data()["prefix"] == "second"

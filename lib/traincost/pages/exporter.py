@@ -139,7 +139,8 @@ def read(nb, name):
     made = [table for table in made if len(table.frame)] if report["numbers"] else []
     report["tables"] |= {table.name: table_data(table) for table in made}
     if made:
-        parts.append(Part(as_html(More(say("Parameters and versions"), tuple(made)))))
+        shown = as_html(More(say("Parameters and versions"), tuple(made)))
+        parts.append(Part(Markup(_OF_A_NOTEBOOK.sub("", shown))))
     if left_out:
         said = f"Left out of this page: {', '.join(dict.fromkeys(left_out))}."
         parts.append(Part(Markup('<p class="note"><var>{}</var></p>').format(html.text(said))))

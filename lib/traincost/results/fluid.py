@@ -45,10 +45,12 @@ TRACK, HATCH, GROUND, EDGE = (
 
 LEAST = 0.05  # of a run: a part that has a label of its own whatever it is
 NARROW, WIDE = 288, 600  # least widths in px at which the two drawings of a bar are seen
+PHONE = 352  # least width in px at which a level's range stands beside its name
 SIZE, SMALL = 13, 12  # px of text
 ROW = 20  # px of a line of labels, and of a level's bar
 BAR = 46  # px: two lines of text and what surrounds them
 LEVEL = 48  # px: a level's name, its bar and the gap below
+LEAST_WIDTH = 2  # px of a part that has a label; of a thinner one, only the description tells
 PAD = 8  # px beside a label
 MAX_LEVELS = 24  # that one figure shows
 
@@ -283,7 +285,7 @@ class _Bars:
             labels = [
                 (middle, f"{part.label} {part.text}")
                 for part, start, share, middle in self._places(row)
-                if part not in inside and share > 0
+                if part not in inside and share * width >= LEAST_WIDTH
             ]
             self.outside.append(_leaders(labels, width))
             below = 1 + max((label.row for label in self.outside[-1]), default=-1)
@@ -313,7 +315,7 @@ class _Bars:
             if self.span:
                 yield from self._bracket(top)
             if row.name:
-                yield _text(row.name, 0, top - 7, bold=True)
+                yield _text(fitting(row.name, self.width, SIZE, bold=True), 0, top - 7, bold=True)
             inside, places = self._inside(row), list(self._places(row))
             yield from _segments(places, top, BAR, name)
             for part, start, _, _ in places:
@@ -497,9 +499,7 @@ def level_bars(rows, *, name, title, note="", limit=MAX_LEVELS):
             share = scale * part.value / longest
             places.append((part, at, share, at + share / 2))
             at += share
-        # Beside the range where there is room on a phone of 390; on a smaller one the range is not shown.
-        room = max(width, 350 - width_of(row.range, SMALL) - PAD) if row.range else width
-        elements.append(_text(fitting(row.name, room, SIZE, bold=True), 0, top - 7, bold=True))
+        elements += _named(row, top - 7)
         elements += _segments(places, top, ROW, name)
         elements += _lengths(places, top)
         elements.append(_text(row.total, at, top + 15, dx=PAD, bold=True))
@@ -515,6 +515,17 @@ def level_bars(rows, *, name, title, note="", limit=MAX_LEVELS):
     described = " ".join([*map(_row_said, drawn), *([f"{note}."] if note else [])])
     hatch = hatching(f"figure-{name}-hatch") if _has_untimed(drawn) else Markup("")
     return hatch + _svg(name, title, described, height, elements)
+
+
+def _named(row, y):
+    """Yield the name of a level, which stands beside the range of its runs: cut further on a phone."""
+    beside = width_of(row.range, SMALL) + PAD if row.range else 0
+    # On a phone without room for the range of runs, it is not shown.
+    narrow = fitting(row.name, min(NARROW, PHONE - beside), SIZE, bold=True)
+    wide = fitting(row.name, WIDE - beside, SIZE, bold=True)
+    yield _text(wide, 0, y, bold=True, role="" if wide == narrow else "roomy")
+    if wide != narrow:
+        yield _text(narrow, 0, y, bold=True, role="tight")
 
 
 def _lengths(places, top):
@@ -630,6 +641,7 @@ def _text(said, x, y, *, dx=0, anchor="start", bold=False, size=SIZE, fill=INK, 
     attributes += [f'font-size="{size}"'] if size != SIZE else []
     attributes += [f'fill="{fill}"'] if fill != INK else []
     attributes += [f'class="{role}"'] if role else []
+    attributes += ['display="none"'] if role == "tight" else []  # which a style sheet takes back on a phone
     return Markup("<text {}>{}</text>").format(Markup(" ".join(attributes)), escaped(said))
 
 

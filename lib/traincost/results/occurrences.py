@@ -27,7 +27,7 @@ def occurrences(runs, *, name=""):
         ``frame`` has a row per section and level, as `analysis.sections.per_occurrence` returns it.
     """
     by, t = runs.axes[0], runs.timing
-    scheduled = runs.cadence_section or knobs.scheduled(t)
+    scheduled = runs.cadence_section or knobs.scheduled(t, runs.section_kinds)
     repeated = sections.repeated_parts(t)
     parts = sections.per_occurrence(t, by, repeated)
     inside = sections.per_occurrence(t, by, sections.subsections(t))
