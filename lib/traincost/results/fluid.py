@@ -657,7 +657,7 @@ def fitting(said, width, size, bold=False):
     """Return text that is at most `width` px wide: its middle is left out where it is longer.
 
     >>> fitting("a_long_name_of_a_section", 80, 12)
-    'a_long…ection'
+    'a_lon…ction'
     """
     said = "".join(c if c.isprintable() or c == "\N{NO-BREAK SPACE}" else "·" for c in str(said))
     if width_of(said, size, bold) <= width:
