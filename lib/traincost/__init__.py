@@ -33,6 +33,9 @@ _HOMES = {
     "remaining": "results.remaining",
     "estimate": "results.estimates",
     "trends": "results.trends",
+    "count": "results.count",
+    "emissions": "results.energy",
+    "utilisation": "results.utilisation",
     "choose": "pages.choosing",
 }
 __all__ = sorted(_HOMES)

@@ -1,12 +1,13 @@
 """The command line: ``traincost page RUNS_DIR`` and its siblings.
 
 Exit status: 0 built; 1 a notebook cell failed, no page was written; 2 input or arguments
-cannot be used, said in one line; 130 interrupted. ``traincost check`` has two more: 3 slower beyond
-the limit, and 4 too few runs to tell.
+cannot be used, said in one line; 130 interrupted. ``traincost check`` has three more: 3 slower beyond
+the limit, 4 too few runs to tell, and 5 runs were lost.
 
 Help must come at once, so each command imports what it needs when it runs.
 """
 
+import os
 import sys
 
 import click
@@ -100,7 +101,12 @@ def _given(declared, file, single):
     return values | {name: parameters.typed(name, text, declared) for name, text in single}
 
 
-_output = click.option("-o", "--output", metavar="DIR", help="Folder of the page (reports/NAME).")
+def _output(command):
+    """Add the options that say where a page goes."""
+    command = click.option("--force", is_flag=True, help="Replace the report of another collection, too.")(
+        command
+    )
+    return click.option("-o", "--output", metavar="DIR", help="Folder of the page (reports/NAME).")(command)
 
 
 def _engine(command):
@@ -139,7 +145,7 @@ def commands(ctx):
 @_output
 @_engine
 @click.option("--profile", is_flag=True, help="Record this build, and make the page of its builds.")
-def page(runs_dir, output, workers, scheduler, profile, parameters):
+def page(runs_dir, output, force, workers, scheduler, profile, parameters):
     """Build the profiling page of a directory of runs.
 
     Writes profiling.html and profiling.json; with --profile also build/profiling.html beside them:
@@ -148,13 +154,16 @@ def page(runs_dir, output, workers, scheduler, profile, parameters):
     \b
     Example: traincost page runs -f params.yaml -p rows task_name -o reports/sweep
     """
+    from functools import partial
+
     from traincost.pages import builds
 
     parameters |= {**_set(workers=workers, scheduler=scheduler), "runs_dir": runs_dir}
     if profile:
-        paths = builds.recorded(lambda watch: _page("profiling", parameters, output, watch=watch), output)
+        made = partial(_page, "profiling", parameters, output, force=force)
+        paths = builds.recorded(lambda watch: made(watch=watch), output)
     else:
-        paths = [_page("profiling", parameters, output)]
+        paths = [_page("profiling", parameters, output, force=force)]
     click.echo("\n".join(map(str, paths)))
     if parameters.get("knobs"):
         _tell_unmatched(paths[0])
@@ -179,14 +188,14 @@ def _page(kind, parameters, output, **more):
     return publish.build(kind, parameters, output, progress=sys.stderr.isatty(), **more)
 
 
-def _build(kind, parameters, output):
-    click.echo(_page(kind, parameters, output))
+def _build(kind, parameters, output, force=False):
+    click.echo(_page(kind, parameters, output, force=force))
 
 
 @commands.command(cls=_NotebookCommand, kind="estimation")
 @click.argument("systems", type=click.Path())
 @_output
-def estimate(systems, output, parameters):
+def estimate(systems, output, force, parameters):
     """Build the card of the training compute of systems or runs.
 
     SYSTEMS is a sheet (YAML) or CSV, or a directory of runs. Writes estimation.html and
@@ -195,14 +204,14 @@ def estimate(systems, output, parameters):
     \b
     Example: traincost estimate systems.yaml -p subset "largest 20"
     """
-    _build("estimation", {**parameters, "systems": systems}, output)
+    _build("estimation", {**parameters, "systems": systems}, output, force)
 
 
 @commands.command(cls=_NotebookCommand, kind="compare")
 @click.argument("before", type=click.Path())
 @click.argument("after", type=click.Path())
 @_output
-def compare(before, after, output, parameters):
+def compare(before, after, output, force, parameters):
     """Build the page that compares two directories of runs.
 
     Writes compare.html and compare.json.
@@ -210,7 +219,7 @@ def compare(before, after, output, parameters):
     \b
     Example: traincost compare runs-before runs-after
     """
-    _build("compare", {**parameters, "before": before, "after": after}, output)
+    _build("compare", {**parameters, "before": before, "after": after}, output, force)
 
 
 @commands.command()
@@ -220,7 +229,7 @@ def compare(before, after, output, parameters):
 @click.option(
     "-p", "--parameter", nargs=2, multiple=True, metavar="NAME VALUE", help="One parameter; may be repeated."
 )
-def publish(notebook, output, parameters, parameter):
+def publish(notebook, output, force, parameters, parameter):
     """Execute any notebook and write its page.
 
     Writes NAME.html and NAME.json of NAME.ipynb. The notebook runs in its own folder; -p and -f set
@@ -234,7 +243,7 @@ def publish(notebook, output, parameters, parameter):
 
     declared = declarations.declared(declarations.read_notebook(notebook))
     values = _given(declared, parameters, parameter)
-    click.echo(publish.build(notebook, values, output, progress=sys.stderr.isatty()))
+    click.echo(publish.build(notebook, values, output, progress=sys.stderr.isatty(), force=force))
 
 
 @commands.command(cls=_NotebookCommand, kind="explore")
@@ -300,6 +309,32 @@ def index(runs_dir, output, format, workers, scheduler):
 
 
 @commands.command()
+@click.argument("config", type=click.Path())
+@click.option("--tokens", metavar="N", help="Tokens of the whole training: 2T, 1.5e9.")
+@click.option("--context", type=int, metavar="N", help="Tokens of a sequence (that of the file).")
+@click.option("--json", metavar="FILE", help="Write the numbers to this file.")
+@click.option("--card", metavar="FILE", help="Write them as a small page to this file.")
+def count(config, tokens, context, json, card):
+    """Count the parameters, FLOP and memory of a model.
+
+    CONFIG is a config.json of Hugging Face, or the folder that holds it.
+
+    \b
+    Example: traincost count config.json --tokens 2T --context 4096
+    """
+    from traincost.results import count as results
+
+    found = results.count(config, tokens=tokens, context=context)
+    if json:
+        _write(json, results.as_json(found))
+    if card:
+        from traincost.pages import exporter
+
+        _write(card, exporter.framed(f"{_printable(found.of)}: parameters and FLOP", found.html()))
+    click.echo("\n".join(map(_printable, results.lines(found))))
+
+
+@commands.command()
 @click.argument("file", type=click.Path())
 def audit(file):
     """Print where the figures that systems report contradict.
@@ -309,12 +344,12 @@ def audit(file):
     \b
     Example: traincost audit systems.yaml
     """
-    from traincost.estimation import estimates
+    from traincost.estimation import contradictions, estimates
     from traincost.printing import significant
     from traincost.results.systems import read_systems
 
     reported = read_systems(file)
-    found = estimates.contradictions(estimates.estimate_systems(reported.frame), reported.frame)
+    found = contradictions.contradictions(estimates.estimate_systems(reported.frame), reported.frame)
     for row in found.itertuples():
         line = (
             f"{row.subject}: {row.kind}: {significant(row.first)} ({row.first_source}) against "
@@ -330,37 +365,63 @@ def audit(file):
 @click.argument("before", type=click.Path())
 @click.argument("after", type=click.Path())
 @click.option("--max-slowdown", default="5%", metavar="P%", help="The limit (5%).")
+@click.option(
+    "--max-lost",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="So many configurations, and runs, may be lost (0).",
+)
 @click.option("--json", metavar="FILE", help="Write the result to this file.")
 @click.option("--junit", metavar="FILE", help="Write a JUnit report to this file.")
 @click.option("--markdown", metavar="FILE", help="Write a summary to this file.")
 @click.option("-f", "--parameters", metavar="FILE", help="YAML file, as for compare.")
-def check(before, after, max_slowdown, json, junit, markdown, parameters):
+def check(before, after, max_slowdown, max_lost, json, junit, markdown, parameters):
     """Say whether runs became slower than a limit allows, for CI.
 
-    Exit status: 0 within the limit; 3 slower beyond it, by more than chance; 4 too few runs to tell.
+    Exit status: 0 within the limit; 3 slower beyond it, by more than chance; 4 too few runs to tell;
+    5 runs were lost: configurations that completed BEFORE and not AFTER, or runs AFTER that did not
+    complete.
 
     \b
     Example: traincost check runs-before runs-after --max-slowdown 5% --junit check.xml
     """
+    from functools import partial
+    from time import monotonic
+
+    started = monotonic()
     settings = _comparison(parameters)
 
-    from traincost.analysis import gate, pairs
-    from traincost.analysis.subsets import subset
-    from traincost.reading.collection import read_collection
     from traincost.results import gate as printed
 
-    limit = gate.limit(max_slowdown)
-    reading = {"format": settings["format"], "path_pattern": settings["path_pattern"]}
-    first, second = (read_collection(path, **reading) for path in (before, after))
-    if settings["where"]:
-        first, second = (subset(found, settings["where"]) for found in (first, second))
-    paired = pairs.pair(first, second, settings["pair_by"], settings["replicates"], settings["renamed"])
-    found = gate.check(first, second, paired, limit)
-    for path, text in ((json, printed.as_json), (junit, printed.as_junit), (markdown, printed.as_markdown)):
+    found = _gated(before, after, settings, max_slowdown, max_lost)
+    junit_text = partial(printed.as_junit, seconds=monotonic() - started)
+    for path, text in ((json, printed.as_json), (junit, junit_text), (markdown, printed.as_markdown)):
         if path:
             _write(path, text(found))
     click.echo(_printable(printed.line(found)))
     return found.status
+
+
+def _gated(before, after, settings, max_slowdown, max_lost):
+    """Return what the gate finds of two directories."""
+    from traincost.analysis import gate, pairs
+    from traincost.analysis.subsets import subset
+    from traincost.reading.collection import read_collection
+
+    limit = gate.limit(max_slowdown)
+    reading = {"format": settings["format"], "path_pattern": settings["path_pattern"]}
+    first = read_collection(before, **reading)
+    second = read_collection(after, **reading, require_runs=False)
+    if settings["where"]:
+        first, second = (subset(found, settings["where"]) for found in (first, second))
+    choices = settings["pair_by"], settings["replicates"]
+    if not len(second.runs) and len(second.excluded):
+        return gate.nothing_left(first, second, pairs.pair(first, first, *choices), limit, max_lost)
+    if not len(second.runs):
+        second = read_collection(after, **reading)  # which says what is not there
+    paired = pairs.pair(first, second, *choices, settings["renamed"])
+    return gate.check(first, second, paired, limit, max_lost)
 
 
 def _comparison(file):
@@ -386,7 +447,8 @@ def _checked(kind, given):
 @click.option("--remaining", is_flag=True, default=None, help="What is left of the grid of these runs.")
 @click.option("--json", metavar="FILE", help="Write the numbers to this file.")
 @click.option("-o", "--output", metavar="DIR", help="Build the page too, plan.html in this folder.")
-def plan(runs_dir, remaining, json, output, parameters):
+@click.option("--force", is_flag=True, help="Replace the page of another collection, too.")
+def plan(runs_dir, remaining, json, output, force, parameters):
     """Say what a proposed sweep would take, or what is left of one.
 
     Prints hours, device-hours and money with their interval; with -o it also writes plan.html and
@@ -406,7 +468,7 @@ def plan(runs_dir, remaining, json, output, parameters):
         _write(json, (left if asked["remaining"] else plan).as_json(found))
     click.echo("\n".join(map(_printable, found.lines)))
     if output:
-        _build("plan", parameters, output)
+        _build("plan", parameters, output, force)
 
 
 def _answered(plan, remaining, asked):
@@ -422,8 +484,16 @@ def _answered(plan, remaining, asked):
 
 
 def _write(path, text):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+    from traincost.reading import folders
+
+    if os.path.exists(path) and not os.path.isfile(path):  # a pipe, as /dev/stdout
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return
+    place, name = os.path.split(os.path.realpath(path))
+    folder = folders.at(place)
+    with folders.told(folder), folder.locked():
+        folder.publish({name: text.encode("utf-8")})
 
 
 @commands.command()

@@ -101,6 +101,15 @@ _COST = (
     Column("cost_parameters", "count", "parameters of the scored model", 0, label="parameters"),
     Column("cost_trainable_parameters", "count", "those that gradient descent moves", 0, label="trainable"),
     Column("cost_frozen_parameters", "count", "those that it does not", 0, label="frozen"),
+    Column(
+        "cost_energy_kwh",
+        "",
+        "kWh that counters measured: whole GPUs and CPU packages, as far as these have one",
+        0,
+        label="energy (kWh)",
+    ),
+    Column("cost_energy_gpu_kwh", "", "kWh of whole GPUs, by NVML's counter", 0, label="of GPUs (kWh)"),
+    Column("cost_energy_cpu_kwh", "", "kWh of CPU packages, by RAPL", 0, label="of CPUs (kWh)"),
     Column("cost_concurrency", "count", "models trained at once", 1, label="at once"),
     Column("cost_models", "count", "models trained in the run", 1, label="models a process"),
     Column(

@@ -1,13 +1,18 @@
 """The gate is rarely wrong on noise, catches a slowdown, and says when it cannot tell."""
 
 import json
+import os
+import re
+import subprocess
+import sys
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import collection_of, grid, record, write_run
+import yaml
+from conftest import ROOT, collection_of, grid, record, write_run
 
 from traincost.__main__ import main
 from traincost.analysis import comparison, gate, pairs
@@ -25,7 +30,9 @@ CLAIMS = (comparison.SLOWER, comparison.FASTER)
 
 
 def made(seconds):
-    return SimpleNamespace(name="made", runs=pd.DataFrame({"runtime_s": seconds}))
+    return SimpleNamespace(
+        name="made", runs=pd.DataFrame({"runtime_s": seconds}), excluded=pd.DataFrame({"status": []})
+    )
 
 
 def checked(before_s, after_s, limit=0.0):
@@ -182,7 +189,7 @@ def test_the_command_ends_with_its_outcome_and_writes_files(tmp_path, capsys, fa
         (["--max-slowdown", "5"], "must be a percentage like 5%"),
         (["-f", "bad.yaml"], "'pair' is not a parameter; did you mean 'pair_by'"),
         (["-f", "renamed.yaml"], "`renamed`: task has no level 'q'"),
-        (None, "holds no completed run"),
+        (None, "holds no runs that traincost understands"),
     ],
 )
 def test_unusable_input_is_one_line_and_status_2(tmp_path, monkeypatch, capsys, change, message):
@@ -192,9 +199,105 @@ def test_unusable_input_is_one_line_and_status_2(tmp_path, monkeypatch, capsys, 
     before, after = written(tmp_path, 1.0, 2)
     if change is None:
         for i in range(2):
-            write_run(tmp_path / "after" / f"{i}", record(f"{i}", status="failed"))
+            (tmp_path / "after" / f"{i}" / "run.json").unlink()
     assert main(["check", before, after, *(change or [])]) == 2
     err = capsys.readouterr().err
     assert message in err
     assert err.startswith("traincost: ")
     assert err.count("\n") == 1
+
+
+# -- what was lost -------------------------------------------------------------------------
+
+
+def half_lost(tmp_path, how, n=6):
+    """Write two collections of one runtime, and lose the second half of the one after."""
+    sides = written(tmp_path, 1.0, n)
+    for i in range(n // 2, n):
+        path = tmp_path / "after" / f"{i}" / "run.json"
+        if how == "missing":
+            path.unlink()
+        elif how == "torn":
+            path.write_bytes(path.read_bytes()[:40])
+        else:
+            path.write_text(path.read_text().replace("completed", how))
+    return sides
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("failed", "3 runs did not complete (3 failed); 3 of 6 configurations lost"),
+        ("running", "3 runs did not complete (3 running); 3 of 6 configurations lost"),
+        ("torn", "3 runs did not complete (3 unreadable); 3 of 6 configurations lost"),
+        ("missing", "runs were lost: 3 of 6 configurations lost (3 runs before, not one after)"),
+    ],
+)
+def test_survivors_do_not_pass_for_the_whole(tmp_path, capsys, how, said):
+    sides = half_lost(tmp_path, how)
+    files = [str(tmp_path / name) for name in ("out.json", "out.xml", "out.md")]
+    asked = [x for pair in zip(("--json", "--junit", "--markdown"), files, strict=True) for x in pair]
+    assert main(["check", *sides, *asked]) == 5
+    line = capsys.readouterr().out
+    assert said in line
+    assert "of the rest: within the limit of 5.0 %" in line
+    data = json.loads((tmp_path / "out.json").read_text())
+    assert (data["exit_status"], data["outcome"], data["of_pairs"]) == (5, "lost", "within")
+    assert (data["n_lost"], data["n_before"], data["n_lost_runs"]) == (3, 6, 3)
+    assert data["n_failed"] == sum(data["failed"].values()) == (0 if how == "missing" else 3)
+    assert data["lost"] == ["task=t3", "task=t4", "task=t5"]
+    suite = ElementTree.parse(tmp_path / "out.xml").getroot()[0]
+    assert (suite.get("failures"), suite.get("skipped")) == ("1", "0")
+    assert said.removeprefix("runs were lost: ") in suite[0].find("failure").get("message")
+    assert float(suite.get("time")) == float(suite[0].get("time")) > 0
+    summary = (tmp_path / "out.md").read_text()
+    assert summary.startswith("### traincost check: runs were lost\n")
+    assert "| configurations lost | 3 of 6 |" in summary
+    assert "- lost: task=t3" in summary
+
+
+def test_so_many_may_be_lost_as_are_allowed(tmp_path, capsys):
+    sides = half_lost(tmp_path, "failed")
+    assert main(["check", *sides, "--max-lost", "2"]) == 5
+    assert "more runs were lost than the 2 allowed: 3 runs" in capsys.readouterr().out
+    assert main(["check", *sides, "--max-lost", "3"]) == 0
+    assert "3 of 6 configurations lost" in capsys.readouterr().out
+
+
+def test_a_failed_repetition_is_lost_though_its_configuration_is_not(tmp_path, capsys):
+    sides = written(tmp_path, 1.0)
+    write_run(tmp_path / "after" / "again", record("again", status="failed", config={"task": "t0"}))
+    assert main(["check", *sides]) == 5
+    assert "runs were lost: 1 run did not complete (1 failed); of the rest" in capsys.readouterr().out
+
+
+def test_copies_are_not_lost(tmp_path, capsys):
+    sides = written(tmp_path, 1.0)
+    write_run(tmp_path / "after" / "copy", (tmp_path / "after/0/run.json").read_bytes())
+    assert main(["check", *sides]) == 0
+
+
+def test_where_no_run_completed_all_is_lost(tmp_path, capsys):
+    sides = half_lost(tmp_path, "failed")
+    for i in range(3):
+        write_run(tmp_path / "after" / f"{i}", record(f"{i}", status="failed"))
+    out = tmp_path / "out.json"
+    assert main(["check", *sides, "--json", str(out)]) == 5
+    assert "6 of 6 configurations lost" in capsys.readouterr().out
+    assert json.loads(out.read_text())["change"] is None
+    assert main(["check", *sides, "--max-lost", "6"]) == 4
+    assert "is kept: no run after completed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("how", "status"), [("failed", 5), ("completed", 0)])
+def test_the_documented_recipe_fails_on_lost_runs(tmp_path, how, status):
+    half_lost(tmp_path, how)
+    blocks = re.findall(r"```yaml\n(- name.*?)```", (ROOT / "docs/pages.md").read_text(), re.DOTALL)
+    step = yaml.safe_load(blocks[0])[1]
+    (tmp_path / "traincost").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m traincost "$@"\n')
+    (tmp_path / "traincost").chmod(0o700)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
+    done = subprocess.run([step["shell"], "-e", "-c", step["run"]], cwd=tmp_path, env=environment)
+    assert done.returncode == status
+    assert (tmp_path / "summary.md").read_text().startswith("### traincost check: ")

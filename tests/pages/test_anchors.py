@@ -18,11 +18,13 @@ PROFILING = [
     "table-fields", "table-parameters", "table-versions",
 ]  # fmt: skip
 ESTIMATION = [
-    "contents", "top", "overview", "estimates", "figure-estimates", "table-estimates",
-    "converting-between-the-two", "figure-conversion", "growth-over-time", "figure-trend", "table-trends",
-    "table-sensitivity", "error-against-compute", "contradictions", "table-contradictions", "table-claims",
-    "when-to-use-which", "references", "table-rates", "table-sources", "table-left-out", "table-parameters",
-    "table-versions",
+    "contents", "top", "overview", "estimates", "figure-estimates", "table-estimates", "evidence",
+    "table-kinds", "table-candidates", "table-classes", "converting-between-the-two", "figure-conversion",
+    "table-derived",
+    "growth-over-time", "figure-trend", "table-trends", "table-sensitivity", "error-against-compute",
+    "contradictions", "table-contradictions", "table-claims", "energy", "table-energy",
+    "table-energy-assumed", "when-to-use-which", "references", "table-rates", "table-sources",
+    "table-left-out", "table-parameters", "table-versions",
 ]  # fmt: skip
 COMPARE = [
     "contents", "top", "what-was-changed", "table-changed", "how-much-runtime-changed", "figure-changes",

@@ -139,7 +139,7 @@ def test_nothing_is_constructed_and_a_bomb_is_refused(tmp_path):
 
 def test_a_large_config_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
     job(tmp_path / "good")
-    job(tmp_path / "bad", "\n".join(f"k{i}: {i}" for i in range(50)))
+    job(tmp_path / "bad", "\n".join(f"k{i}: {i}" for i in range(150)))
     monkeypatch.setattr(yaml_text, "_MAX_EVENTS", 50)
     assert refused(read_collection(tmp_path))["bad"] == "has a config.yaml that holds more than 200000 values"
 

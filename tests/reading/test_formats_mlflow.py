@@ -500,3 +500,23 @@ def test_what_mlflow_writes_now(tmp_path):
     subprocess.run([sys.executable, script, tmp_path / "runs"], check=True, timeout=600)
     for kind in ("sqlite", "files"):
         check_producer(read_collection(tmp_path / "runs" / kind))
+
+
+def test_what_was_run_is_a_setting_where_it_differs(tmp_path):
+    runs = [{"name": f"{i}", "params": {"model.width": "1"}} for i in range(2)]
+    path = write_database(tmp_path / "mlflow.db", *runs)
+    for source in ("fit.py", "other.py"):
+        connection = sqlite3.connect(path)
+        found = [run_id for (run_id,) in connection.execute("SELECT run_uuid FROM runs ORDER BY run_uuid")]
+        for i, run_id in enumerate(found):
+            value = source if i else "fit.py"
+            own = "key = 'mlflow.source.name' AND run_uuid = ?"
+            connection.execute(f"DELETE FROM tags WHERE {own}", (run_id,))
+            connection.execute("INSERT INTO tags VALUES ('mlflow.source.name', ?, ?)", (value, run_id))
+        connection.commit()
+        connection.close()
+        configs = [run.config for run in mlflow.read(str(path), "dir")]
+        assert [config.get("source_name") for config in configs] == (
+            [None, None] if source == "fit.py" else ["fit.py", "other.py"]
+        )
+        assert all(config["model.width"] == "1" for config in configs)

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -265,8 +267,137 @@ def test_a_lost_part_is_told_in_one_line(tmp_path):
     write_run(tmp_path / "runs" / "a", record())
     index.refresh(tmp_path / "runs", tmp_path / "index")
     next((tmp_path / "index").glob("runs-*")).unlink()
-    with pytest.raises(NothingToReport, match=r"cannot be read \(does not exist\).*make it again"):
+    with pytest.raises(NothingToReport, match=r"is damaged \(runs-.*: does not exist\): refresh it"):
         read_collection(tmp_path / "index")
+
+
+# -- damage --------------------------------------------------------------------------------
+
+
+def two_parts(tmp_path):
+    """Return a directory of runs, its index of two parts, and the content of each file of that."""
+    root, folder = tmp_path / "runs", tmp_path / "index"
+    for i in range(3):
+        config = {"lr": i, "host": f"gpu{i}.example.org", "api_key": f"sk-live-{i}9f8e7d6c5b4a3f2e1d"}
+        write_run(root / f"r{i}", record(f"r{i}", config=config))
+    (root / "r0" / "trace.json").write_text('{"traceEvents": []}')
+    index.refresh(root, folder)
+    write_run(root / "late", record("late", config={"lr": 9}))
+    index.refresh(root, folder)
+    assert len(index.opened(folder).parts) == 2
+    names = {index.POINTER, index.KEY, *index._files(index.opened(folder))}
+    files = {name: (folder / name).read_bytes() for name in names}
+    return root, folder, files
+
+
+def restored(folder, files):
+    for path in folder.iterdir():
+        path.unlink()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+
+
+def faults(content, every):
+    """Yield the content with each byte flipped, and cut at each, in turn; only `every` so many."""
+    for i in range(0, len(content), every):
+        yield content[:i] + bytes([content[i] ^ (1 << i % 8)]) + content[i + 1 :]
+        yield content[:i]
+    yield content + b"\0"
+
+
+def read_or_told(folder, right):
+    """Read an index: what it says is right, or one line says what to do; return whether it was told."""
+    try:
+        found, told = read_collection(folder), ""
+    except NothingToReport as problem:
+        found, told = None, str(problem)
+    if told:
+        assert "refresh it with `traincost index`" in told or "update traincost" in told
+        assert "\n" not in told
+    else:
+        assert_same(found, right)
+    return bool(told)
+
+
+@pytest.mark.slow
+def test_every_byte_that_is_flipped_or_cut_is_found(tmp_path):
+    root, folder, files = two_parts(tmp_path)
+    right = read_collection(root)
+    held = SimpleNamespace(shown="index", content=b"")  # thousands of files take a slow disk minutes
+    held.read = lambda name: held.content
+    opened = replace(index.opened(folder), folder=held)
+    for part in [*opened.parts, opened.left_alone]:
+        for table in part.files:
+            for held.content in faults(files[index.file_name(table, part)], 1):
+                with pytest.raises(index.Damaged):
+                    opened._content(part, table)
+    for damaged in faults(files[index.POINTER], 1):
+        with pytest.raises(NothingToReport, match=r"refresh it with|update traincost"):
+            index._index(held, damaged)
+    for held.content in faults(files[index.KEY], 1):
+        if held.content:  # an empty key is none
+            with pytest.raises(index.Damaged):
+                opened.rule(())
+    for name, content in files.items():
+        for damaged in faults(content, 1 + len(content) // 5):
+            (folder / name).write_bytes(damaged)
+            read_or_told(folder, right)
+        restored(folder, files)
+
+
+def test_a_damaged_index_is_told_and_repaired(tmp_path, monkeypatch):
+    root, folder, files = two_parts(tmp_path)
+    right, late = read_collection(root), index.opened(folder).parts[1]
+    paths = read_sources(monkeypatch)
+    for name, content in files.items():
+        for damaged in (None, b"", content[:-1], content[:-9] + b"?" + content[-8:]):
+            restored(folder, files)
+            if damaged is None:
+                (folder / name).unlink()
+            else:
+                (folder / name).write_bytes(damaged)
+            assert read_or_told(folder, right) or name.startswith("directories") or name == index.KEY
+            paths.clear()
+            assert index.refresh(root, folder)["dropped"] == 0
+            assert_same(read_collection(folder), right)
+            if late.id in name:
+                assert paths == ["late/run.json"]
+            if name.startswith(("sources", "directories")) and late.id not in name:
+                assert "late/run.json" not in paths
+
+
+def test_files_that_were_swapped_are_found(tmp_path):
+    root, folder, files = two_parts(tmp_path)
+    for table in ("sources", "runs"):
+        one, other = (folder / index.file_name(table, part) for part in index.opened(folder).parts)
+        one.write_bytes(files[other.name])
+        other.write_bytes(files[one.name])
+        assert read_or_told(folder, None)
+        assert refreshed(root, folder) == {"read": 4, "kept": 0, "dropped": 0}
+        restored(folder, files)
+
+
+@pytest.mark.parametrize(
+    "wild",
+    [
+        {"n_sources": 2**60},
+        {"n_sources": -1},
+        {"dead": [2**60]},
+        {"dead": ["x"]},
+        {"id": "../../etc/passwd"},
+        {"reader": "none"},
+        {"files": 3},
+        {"n_sources": 2},
+    ],
+)
+def test_wild_values_in_the_pointer_are_found(tmp_path, wild):
+    root, folder, files = two_parts(tmp_path)
+    pointer = json.loads(files[index.POINTER])
+    del pointer["checksum"]
+    pointer["parts"][0].update(wild)
+    (folder / index.POINTER).write_bytes(index._sealed(pointer))
+    assert read_or_told(folder, None)
+    refreshed(root, folder)
 
 
 # -- faults --------------------------------------------------------------------------------

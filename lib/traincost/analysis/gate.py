@@ -7,6 +7,12 @@ one-sided 95 % lower and upper bounds of the change:
 - *within*: the upper bound is at or below the limit.
 - *too few runs*: the bounds enclose the limit, or a single pair leaves nothing to estimate chance from;
   then `df`, `spread` and `n_needed` say what lacks.
+- *lost*: more configurations or runs than are allowed did not come through, and those that did
+  cannot speak for them. It is said before any other outcome.
+
+A configuration is lost that completed before, and of which nothing completed after. A run is lost
+that was begun or asked for after, and did not complete: copies, and runs that were pruned on purpose,
+are none.
 
 At a limit of 0 % it is in step with what a comparison says of the whole (`comparison`): *slower* is
 slower there, *within* is faster, not slower or no change, and *too few* cannot be told apart.
@@ -16,15 +22,16 @@ Contract: two collections and their pairing in, a `Check` out; `results.gate` pr
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from traincost.analysis import comparison, sessions
 from traincost.errors import ParameterError
 
-WITHIN, SLOWER, UNCLEAR = "within", "slower", "too few runs"
-STATUS = {WITHIN: 0, SLOWER: 3, UNCLEAR: 4}
+WITHIN, SLOWER, UNCLEAR, LOST = "within", "slower", "too few runs", "lost"
+STATUS = {WITHIN: 0, SLOWER: 3, UNCLEAR: 4, LOST: 5}
+NOT_LOST = ("duplicate", "pruned")  # statuses of runs that are left out, and yet nothing broke
 MOST_NEEDED = 1_000_000  # configurations: more is as good as never
 _PERCENTAGE = re.compile(r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*%\s*")
 
@@ -38,7 +45,9 @@ class Check:
     before, after : str
         Names of the collections.
     outcome : str
-        `WITHIN`, `SLOWER` or `UNCLEAR`.
+        `LOST`, else `of_pairs`.
+    of_pairs : str
+        `WITHIN`, `SLOWER` or `UNCLEAR`: what the pairs alone say.
     max_slowdown, change : float
         Relative: 0.05 is 5 % slower.
     low, high : float
@@ -59,6 +68,17 @@ class Check:
         Session whose start order the ratio of the pairs goes with (`sessions.session_drift`), or empty.
     drift_r : float
         That correlation; NaN without one.
+    n_before : int
+        Configurations that completed before.
+    lost : tuple of str
+        Those of which nothing completed after, by their settings.
+    n_lost_runs : int
+        Completed runs before of these.
+    failed : dict
+        Status to number of runs after that did not complete, the most first; ``not usable`` are those
+        that did, and whose time is not known.
+    max_lost : int
+        So many configurations, and so many runs, may be lost.
     """
 
     before: str
@@ -78,11 +98,27 @@ class Check:
     n_needed: int | None = None
     drift_side: str = ""
     drift_r: float = np.nan
+    of_pairs: str = UNCLEAR
+    n_before: int = 0
+    lost: tuple = ()
+    n_lost_runs: int = 0
+    failed: dict = field(default_factory=dict)
+    max_lost: int = 0
 
     @property
     def status(self):
-        """Exit status of the command: 0, 3 or 4."""
+        """Exit status of the command: 0, 3, 4 or 5."""
         return STATUS[self.outcome]
+
+    @property
+    def n_lost(self):
+        """Number of configurations lost."""
+        return len(self.lost)
+
+    @property
+    def n_failed(self):
+        """Number of runs after that did not complete."""
+        return sum(self.failed.values())
 
 
 def limit(text):
@@ -102,7 +138,7 @@ def limit(text):
     return float(found.group(1)) / 100
 
 
-def check(before, after, pairing, max_slowdown):
+def check(before, after, pairing, max_slowdown, max_lost=0):
     """Decide whether `after` is slower than `before` beyond a limit.
 
     Parameters
@@ -111,6 +147,8 @@ def check(before, after, pairing, max_slowdown):
     pairing : Pairing
     max_slowdown : float
         As a fraction of runtime, at least 0.
+    max_lost : int
+        Configurations, and runs, that may be lost.
 
     Returns
     -------
@@ -121,13 +159,15 @@ def check(before, after, pairing, max_slowdown):
     beyond = mean - np.log1p(max_slowdown)
     low, high = comparison.bounds(mean, se, df)
     outcome = _outcome(*comparison.bounds(beyond, se, df))
+    losses = _losses(after, pairing, pairing.of_after)
     n, n_pairs = int(overall["n_configurations"]), int(overall["n_pairs"])
     units = n if n > 1 else n_pairs
     drift = sessions.session_drift(before, after, pairing).query("drifts").sort_values("p")
     return Check(
         before=before.name,
         after=after.name,
-        outcome=outcome,
+        outcome=LOST if _is_lost(losses, max_lost) else outcome,
+        of_pairs=outcome,
         max_slowdown=float(max_slowdown),
         change=float(np.expm1(mean)),
         low=float(np.expm1(low)),
@@ -142,7 +182,65 @@ def check(before, after, pairing, max_slowdown):
         n_needed=_n_needed(beyond, (high - low) / 2, units),
         drift_side=str(drift["side"].iloc[0]) if len(drift) else "",
         drift_r=float(drift["r"].iloc[0]) if len(drift) else np.nan,
+        max_lost=max_lost,
+        **losses,
     )
+
+
+def nothing_left(before, after, pairing, max_slowdown, max_lost=0):
+    """Return the outcome where no run after completed: the configurations before are all lost.
+
+    Parameters
+    ----------
+    before, after : Collection
+        The latter without a run that can be used.
+    pairing : Pairing
+        Of `before` with itself.
+    max_slowdown, max_lost
+        As of `check`.
+
+    Returns
+    -------
+    Check
+        `LOST`, or `UNCLEAR` where so much may be lost.
+    """
+    losses = _losses(after, pairing, ())
+    unknown = dict.fromkeys(("change", "low", "high", "p"), np.nan)
+    return Check(
+        before=before.name,
+        after=after.name,
+        outcome=LOST if _is_lost(losses, max_lost) else UNCLEAR,
+        max_slowdown=float(max_slowdown),
+        **unknown,
+        n_pairs=0,
+        n_configurations=0,
+        n_unpaired=len(before.runs),
+        changed=(),
+        of_pairs=UNCLEAR,
+        max_lost=max_lost,
+        **losses,
+    )
+
+
+def _losses(after, pairing, of_after):
+    """Return what did not come through, as attributes of a `Check`."""
+    lost = np.setdiff1d(pairing.of_before, of_after)
+    statuses = after.excluded["status"].replace("completed", "not usable")
+    failed = statuses[~statuses.isin(NOT_LOST)].value_counts()
+    return {
+        "n_before": len(np.unique(pairing.of_before)),
+        "lost": tuple(_named(pairing.configurations.iloc[int(row)]) for row in lost),
+        "n_lost_runs": int(np.isin(pairing.of_before, lost).sum()),
+        "failed": {str(status): int(n) for status, n in failed.items()},
+    }
+
+
+def _named(levels):
+    return ", ".join(f"{name}={level}" for name, level in levels.items()) or "the only one"
+
+
+def _is_lost(losses, max_lost):
+    return max(len(losses["lost"]), sum(losses["failed"].values())) > max_lost
 
 
 def _outcome(low, high):

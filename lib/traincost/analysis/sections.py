@@ -203,7 +203,7 @@ def _of_parents(t, function, otherwise):
 
 def _overlap(rest, whole):
     """Return the parts of a whole over it, mean over the runs in which they exceed it (threads)."""
-    exceeded = rest < -TOLERANCE * whole  # by more than rounding
+    exceeded = (rest < -TOLERANCE * whole) & (whole > 0)  # by more than rounding
     return float((1 - rest[exceeded] / whole[exceeded]).mean()) if exceeded.any() else np.nan
 
 

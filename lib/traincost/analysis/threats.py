@@ -137,7 +137,8 @@ def _at_work(start, end):
     run_time = (n_at_work * gaps).sum()
     integral = np.concatenate([[0.0], np.cumsum(n_at_work * gaps)])
     reached = integral[np.searchsorted(at, [start, end], side="left")]
-    others = (reached[1] - reached[0]) / (end - start) - 1
+    length = end - start  # 0 of a run too short for the digits of a start
+    others = np.divide(reached[1] - reached[0], length, out=np.ones_like(length), where=length > 0) - 1
     return (n_at_work * gaps)[n_at_work > 1].sum() / run_time, int(n_at_work.max()), others
 
 

@@ -351,6 +351,9 @@ _RESUMED = {
     "cost_runtime_s": lambda earlier, now: earlier + now,
     "cost_runtime_per_run_s": lambda earlier, now: earlier + now,
     "cost_memory_mib": max,
+    "cost_energy_kwh": lambda earlier, now: earlier + now,
+    "cost_energy_gpu_kwh": lambda earlier, now: earlier + now,
+    "cost_energy_cpu_kwh": lambda earlier, now: earlier + now,
 }
 
 

@@ -6,8 +6,6 @@ they are the notebook's cells, by their tag or the heading above them, as paperm
 the figures drawn in them.
 """
 
-import shutil
-import tempfile
 from datetime import datetime
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from traincost import __version__
 from traincost.errors import ParameterError
 from traincost.measure.recorder import RECORD_NAME, Recorder
 from traincost.pages import publish
-from traincost.reading import remote
+from traincost.reading import folders, remote
 
 TIMES_MIME = "application/vnd.traincost.times+json"
 _LAST_CELL = (
@@ -75,13 +73,13 @@ def recorded(build, output=None):
     if output is not None and remote.is_url(output):
         shown = remote.shown(output)
         raise ParameterError(f"`--profile` needs a folder of this machine as output, got {shown!r}")
-    with tempfile.TemporaryDirectory(prefix="traincost-") as kept:
+    with folders.scratch() as kept:
         # Elsewhere first: a build that is refused leaves nothing where its page would have been.
         with Recorder(kept) as run:
             page = build(Watch(run))
             place = _next(page.parent / "build" / "runs")
             run.run_id = place.name
-        shutil.move(Path(kept, RECORD_NAME), place / RECORD_NAME)
+        folders.at(place).publish({RECORD_NAME: Path(kept, RECORD_NAME).read_bytes()})
     name = f"builds of {run.config['collection']}"
     return page, publish.page(place.parent, page.parent / "build", collection=name)
 
@@ -102,10 +100,15 @@ def _described(notebook):
 def _next(builds):
     """Make and return the folder of the next build."""
     builds.mkdir(parents=True, exist_ok=True)
-    numbers = [int(path.name) for path in builds.iterdir() if path.name.isdecimal()]
-    place = builds / str(max(numbers, default=0) + 1)
-    place.mkdir()
-    return place
+    number = 1 + max((int(path.name) for path in builds.iterdir() if path.name.isdecimal()), default=0)
+    while True:
+        place = builds / str(number)
+        try:
+            place.mkdir()
+        except FileExistsError:  # another build was faster
+            number += 1
+        else:
+            return place
 
 
 def cell_seconds(notebook, drawn=()):

@@ -6,10 +6,10 @@ that lies beside the runs is imported either; a user's notebook runs where it li
 """
 
 import contextlib
+import json
 import logging
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 from traincost.errors import NothingToReport, ParameterError, require
@@ -20,6 +20,8 @@ from traincost.results import checks
 
 __all__ = ["BuildFailed", "build", "compare", "estimate", "page", "publish", "read_parameters"]
 
+# Folders of tools, in which anybody's runs are: the parent's name tells them apart.
+GENERIC = {"wandb", "outputs", "lightning_logs", "mlruns", "runs", "multirun", "logs", "ray_results"}
 KERNEL_LOG = "kernel.log"
 KERNEL_STARTS = 3
 # The matrices of a page are small: BLAS threads cost more than they save here.
@@ -49,7 +51,7 @@ class Unwatched:
 UNWATCHED = Unwatched()
 
 
-def page(runs_dir, output=None, progress=False, **parameters):
+def page(runs_dir, output=None, progress=False, force=False, **parameters):
     """Build the profiling page of a directory, an index or a table of runs.
 
     Parameters
@@ -59,6 +61,8 @@ def page(runs_dir, output=None, progress=False, **parameters):
         Folder for ``profiling.html`` and ``profiling.json``; ``reports/NAME`` if left out.
     progress : bool
         Show progress on standard error.
+    force : bool
+        Replace the report of another collection, too: one without a run in common with this.
     **parameters
         Of ``profiling.ipynb``; ``traincost page --help`` lists them.
 
@@ -74,36 +78,36 @@ def page(runs_dir, output=None, progress=False, **parameters):
     BuildFailed
         A cell failed; no page was written.
     """
-    return build("profiling", {**parameters, "runs_dir": runs_dir}, output, progress)
+    return build("profiling", {**parameters, "runs_dir": runs_dir}, output, progress, force=force)
 
 
-def compare(before, after, output=None, progress=False, **parameters):
+def compare(before, after, output=None, progress=False, force=False, **parameters):
     """Build the page that compares two directories of runs.
 
     Parameters, result and errors as `page`; ``compare.html`` and ``compare.json``, by default in
     ``reports/BEFORE-AFTER``.
     """
-    return build("compare", {**parameters, "before": before, "after": after}, output, progress)
+    return build("compare", {**parameters, "before": before, "after": after}, output, progress, force=force)
 
 
-def estimate(systems, output=None, progress=False, **parameters):
+def estimate(systems, output=None, progress=False, force=False, **parameters):
     """Build the estimation card of a sheet or CSV of systems, or of a directory of runs.
 
     Parameters, result and errors as `page`; ``estimation.html`` and ``estimation.json``.
     """
-    return build("estimation", {**parameters, "systems": systems}, output, progress)
+    return build("estimation", {**parameters, "systems": systems}, output, progress, force=force)
 
 
-def publish(notebook, output=None, progress=False, **parameters):
+def publish(notebook, output=None, progress=False, force=False, **parameters):
     """Execute any notebook and write its page, ``NAME.html`` and ``NAME.json`` of ``NAME.ipynb``.
 
     Parameters, result and errors as `page`. The kernel works in the notebook's folder; a `Path` among
     the parameters is relative to the caller's. The page is in ``reports/NAME`` if `output` is left out.
     """
-    return build(notebook, parameters, output, progress)
+    return build(notebook, parameters, output, progress, force=force)
 
 
-def build(notebook, parameters, output=None, progress=False, watch=UNWATCHED):
+def build(notebook, parameters, output=None, progress=False, watch=UNWATCHED, force=False):
     """Check parameters, execute a notebook, and write its page.
 
     Parameters
@@ -116,20 +120,22 @@ def build(notebook, parameters, output=None, progress=False, watch=UNWATCHED):
         As in `page`.
     watch : Unwatched or builds.Watch
         Told which part of the build begins and ends.
+    force : bool
+        Replace the report of another collection, too.
     """
     is_own = notebook in INPUTS
     with watch.section("check"):
         if is_own:
             path, folder, name = notebook_path(notebook), None, notebook
             parameters = usable(notebook, parameters)
-            collection = "-".join(name_of(parameters[name]) for name in INPUTS[notebook])
+            collection = "-".join(_telling(parameters[name]) for name in INPUTS[notebook])
         else:
             path = Path(notebook).absolute()
             folder, name = path.parent, path.stem
             parameters, collection = _taken(path, parameters)[0], name
         nb = _import_nbformat().read(path, as_version=4)
     output = output or Path("reports", collection)
-    return _built(name, nb, parameters, output, progress, watch, folder)
+    return _built(name, nb, parameters, output, progress, watch, folder, force)
 
 
 def usable(kind, parameters):
@@ -186,7 +192,15 @@ def name_of(path):
     return (name if os.path.isdir(path) else os.path.splitext(name)[0]) or "runs"
 
 
-def _built(name, notebook, parameters, output, progress, watch, folder):
+def _telling(path):
+    """Return the name of what a page is of, with its parent's where tools call each by that name."""
+    name = name_of(path)
+    path = path.rstrip("/") if remote.is_url(path) else os.path.realpath(path)
+    parent = name_of(os.path.dirname(path)) if "/" in remote.shown(path).rpartition("://")[2] else ""
+    return f"{parent}-{name}" if name.lower() in GENERIC and parent and parent != os.sep else name
+
+
+def _built(name, notebook, parameters, output, progress, watch, folder, force):
     """Execute a notebook, in `folder` or one of its own, and write its page."""
     elsewhere = remote.is_url(output)
     output = output.rstrip("/") if elsewhere else Path(output).absolute()
@@ -197,7 +211,7 @@ def _built(name, notebook, parameters, output, progress, watch, folder):
     with watch.section("export"):
         files = _files(name, executed)
     with watch.section("write"):
-        _write(name, files, output)
+        _write(name, files, output, force)
     return f"{remote.shown(output)}/{name}.html" if elsewhere else output / f"{name}.html"
 
 
@@ -228,15 +242,40 @@ def _files(name, executed):
     return {f"{name}.html": html.encode("utf-8"), **files}
 
 
-def _write(name, files, output):
+def _write(name, files, output, force=False):
     """Put the files into the folder `output`, in the place of those of an earlier build."""
     folder = folders.at(output)
     with folders.told(folder):
         folder.make()
-        folder.publish(files)
-        tables = folders.at(f"{output}/{name}-tables")
-        # Of tables that this report no longer has.
-        tables.remove([n for n in tables.names() if n.endswith(".csv") and f"{name}-tables/{n}" not in files])
+        with folder.locked():
+            if not force:
+                _refuse_other(folder, name, files)
+            folder.publish(files)
+            tables = folders.at(f"{output}/{name}-tables")
+            # Of tables that this report no longer has.
+            gone = [n for n in tables.names() if n.endswith(".csv") and f"{name}-tables/{n}" not in files]
+            tables.remove(gone)
+
+
+def _refuse_other(folder, name, files):
+    """Refuse to replace the report of another collection: one that has no run in common with it."""
+    old, new = _run_ids(folder.read(f"{name}.json")), _run_ids(files[f"{name}.json"])
+    if old and new and not old & new:
+        raise ParameterError(
+            f"{folder.shown} holds the {name} report of another collection, with no run of this one: give "
+            "another folder with -o, or replace it with --force"
+        )
+
+
+def _run_ids(report):
+    """Return the ids of the runs of a report; none where they are not known, or not all listed."""
+    try:
+        report = json.loads(report or b"{}")
+        runs = [*report.get("runs", ()), *report.get("before_runs", ())]
+        is_whole = len(report.get("runs", ())) >= report.get("n_runs", 0)
+        return set(runs) if is_whole else set()
+    except (ValueError, TypeError, AttributeError):
+        return set()
 
 
 def execute(notebook, parameters, failed_path, progress=False, working_folder=None):
@@ -255,15 +294,16 @@ def execute(notebook, parameters, failed_path, progress=False, working_folder=No
     from papermill.exceptions import PapermillExecutionError
 
     logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it says is raised, too
-    with tempfile.TemporaryDirectory(prefix="traincost-") as folder:
-        kept = os.path.join(folder, "executed.ipynb")
+    executed = []
+    with folders.scratch() as folder:
         try:
             return _with_a_kernel(
                 papermill.execute_notebook,
                 notebook,
-                kept,
+                None,
                 parameters=parameters,
                 progress_bar={"desc": "building", "leave": False} if progress else False,
+                engine_name=_own_engine(executed),
                 cwd=str(working_folder or folder),
                 kernel_name="python3",
                 language="python",
@@ -279,7 +319,7 @@ def execute(notebook, parameters, failed_path, progress=False, working_folder=No
         except PapermillExecutionError as problem:
             _raise_refusal(problem)
             failed_path.parent.mkdir(parents=True, exist_ok=True)
-            nbformat.write(nbformat.read(kept, as_version=4), failed_path)
+            nbformat.write(executed[-1], failed_path)
             raise BuildFailed(
                 f"a cell of the notebook failed with {problem.ename}: {problem.evalue}\n"
                 f"The executed notebook is kept for inspection: {failed_path}"
@@ -305,6 +345,25 @@ def _raise_refusal(problem):
     refusals = {cls.__name__: cls for cls in (NothingToReport, ParameterError)}
     if problem.ename in refusals:
         raise refusals[problem.ename](problem.evalue) from None
+
+
+def _own_engine(executed):
+    """Return the name of an engine of papermill that writes no file: it appends the notebook to `executed`.
+
+    papermill's own writes it at the beginning and end of each cell, which of ten thousand systems takes
+    minutes.
+    """
+    from papermill import engines
+
+    class Unsaved(engines.NBClientEngine):
+        @classmethod
+        def execute_managed_notebook(cls, nb_man, *arguments, **options):
+            nb_man.save = lambda **_: None
+            executed.append(nb_man.nb)
+            return super().execute_managed_notebook(nb_man, *arguments, **options)
+
+    engines.papermill_engines.register("traincost", Unsaved)
+    return "traincost"
 
 
 def _own_kernel(folder, is_safe):

@@ -13,6 +13,7 @@ from traincost.errors import NothingToReport
 from traincost.pages import exporter
 from traincost.pages.exporter import SITE_END, SITE_START
 from traincost.pages.gathering import FORMAT
+from traincost.reading import folders
 from traincost.reading.formats.files import Unreadable, parse_json, read_bytes
 
 TITLE = "all reports"
@@ -51,7 +52,9 @@ def build(folder):
     entries.sort(key=lambda entry: entry["latest"], reverse=True)
     for before, entry, after in zip([None, *entries], entries, [*entries[1:], None], strict=False):
         _link(before, entry, after)
-    _write(folder / "index.html", exporter.framed(TITLE, _listed(entries)))
+    front = folders.at(folder)
+    with front.locked():
+        front.publish({"index.html": exporter.framed(TITLE, _listed(entries)).encode("utf-8")})
     return folder / "index.html"
 
 
@@ -64,10 +67,12 @@ def _link(before, entry, after):
     for how, other in (("prev", before), ("next", after)):
         if other is not None:
             links.append((how, f"../{other['address']}", other["title"]))
-    old = page.read_text(encoding="utf-8")
-    new = _placed(old, links)
-    if new != old:
-        _write(page, new)
+    beside = folders.at(page.parent)
+    with beside.locked():  # a build may replace it just now
+        old = page.read_text(encoding="utf-8")
+        new = _placed(old, links)
+        if new != old:
+            beside.publish({page.name: new.encode("utf-8")})
 
 
 def _placed(page, links):
@@ -82,12 +87,6 @@ def _placed(page, links):
 
 def _listed(entries):
     return exporter.TraincostExporter().environment.get_template("list.html.j2").render(entries=entries)
-
-
-def _write(path, page):
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(page, encoding="utf-8")
-    os.replace(temporary, path)
 
 
 def _entry(path):

@@ -25,7 +25,7 @@ from traincost.reading.formats import table as _table
 from traincost.reading.formats.files import Unreadable, parse_json, shortened
 from traincost.reading.formats.paths import PathPattern
 from traincost.reading.formats.statuses import UNREADABLE
-from traincost.reading.listing import POINTER, Listing, is_url, listed, readers
+from traincost.reading.listing import POINTER, POINTER_KEY, Listing, is_url, listed, readers
 from traincost.reading.redaction import Numbering, Redactor, Rule, numbered
 from traincost.reading.tables import EXACT, EXTENT, coded, printable
 
@@ -191,11 +191,15 @@ def _read_directory(runs_dir, stored, format, progress, run, rule, parts):
 def _index(runs_dir):
     """Return the index at a path or URL, or None where there is none."""
     is_path = isinstance(runs_dir, str | os.PathLike) and bool(os.fspath(runs_dir))
-    if not is_path or not (is_url(runs_dir) or os.path.lexists(os.path.join(runs_dir, POINTER))):
+    if not is_path or not (is_url(runs_dir) or _has_index(runs_dir)):
         return None
     from traincost.reading import index
 
     return index.opened(runs_dir)
+
+
+def _has_index(folder):
+    return any(os.path.lexists(os.path.join(folder, name)) for name in (POINTER, POINTER_KEY))
 
 
 def _is_table(runs_dir):

@@ -1,13 +1,25 @@
 """Write into a folder of this machine or at a URL: whole files, each replaced in one step.
 
+Who writes holds the lock of the folder (`locked`), which the system lets go of when its holder ends,
+however that ends: there is no stale one. What a killed writer left beside, the next removes.
+
 Folders of this machine are not used through fsspec: importing it takes longer than a page's files
 take to write, and it offers neither locks nor a replacement in one step.
 """
 
 import os
+import re
+import shutil
+import tempfile
 import time
-from contextlib import contextmanager, suppress
+import uuid
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 from traincost.errors import ParameterError
 from traincost.reading import remote
@@ -16,6 +28,9 @@ from traincost.reading.tables import printable
 LOCK = ".lock"
 # Elsewhere there is no lock: what no list names may be the work of a refresh under way.
 LEFTOVER_S = 24 * 3600
+SCRATCH = "traincost-"  # begins the names of our temporary folders
+SCRATCH_S = 60  # from which age on one that nobody holds is a leftover
+_BESIDE = re.compile(r"\..+\.[0-9a-f]{32}\.tmp")
 
 
 def at(path):
@@ -30,6 +45,7 @@ class Here:
 
     def __init__(self, path):
         self._path = path
+        self._is_alone = False
         self.shown = repr(path)
 
     def make(self):
@@ -51,10 +67,6 @@ class Here:
         except (FileNotFoundError, NotADirectoryError, ValueError):
             return None
 
-    def file(self, name):
-        """Return a file for pyarrow to read from."""
-        return self._of(name)
-
     def create(self, name):
         """Open a new file for writing."""
         return open(self._of(name), "wb")
@@ -63,13 +75,14 @@ class Here:
         """Put contents (a dict of name to bytes) in the place of files, each in one step.
 
         A name may begin with a folder in this one. All are written beside before the first is
-        switched: where there is no room for them, the old ones stay.
+        switched: where there is no room for them, the old ones stay. Call it under the lock.
         """
+        self._clean({os.path.dirname(name) for name in files})
         beside = {_beside(name): name for name in files}
         try:
             for temporary, name in beside.items():
                 os.makedirs(os.path.dirname(self._of(temporary)), exist_ok=True)
-                with open(self._of(temporary), "wb", opener=partial(os.open, mode=mode)) as file:
+                with open(self._of(temporary), "xb", opener=partial(os.open, mode=mode)) as file:
                     file.write(files[name])
                     file.flush()
                     os.fsync(file.fileno())
@@ -78,6 +91,14 @@ class Here:
         except BaseException:
             self.remove(beside)
             raise
+
+    def _clean(self, folders):
+        """Remove what writers that were killed left beside; without a lock, only what is old."""
+        for folder in folders:
+            with suppress(FileNotFoundError):
+                for entry in list(os.scandir(self._of(folder))):
+                    if _BESIDE.fullmatch(entry.name) and (self._is_alone or _is_aged(entry, LEFTOVER_S)):
+                        self.remove([os.path.join(folder, entry.name)])
 
     def remove(self, names):
         """Remove files; one that is gone already is no matter."""
@@ -91,12 +112,16 @@ class Here:
 
     @contextmanager
     def locked(self):
-        """Wait for other refreshes of this folder to end, and keep others out."""
-        import fcntl
+        """Wait for other writers of this folder to end, and keep others out; it is there already.
 
-        with open(self._of(LOCK), "wb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+        Where a file system has no locks, the files of two writers are whole, and may be of both.
+        """
+        with ExitStack() as held:
+            self._is_alone = any(_is_locked(held, place) for place in (self._path, self._of(LOCK)))
+            try:
+                yield
+            finally:
+                self._is_alone = False
 
     def _of(self, name):
         return os.path.join(self._path, name)
@@ -104,7 +129,56 @@ class Here:
 
 def _beside(name):
     folder, slash, name = name.rpartition("/")
-    return f"{folder}{slash}.{name}.tmp"
+    # A name of a file may have 255 bytes.
+    return f"{folder}{slash}.{name[:40]}.{uuid.uuid4().hex}.tmp"
+
+
+def _is_locked(held, place):
+    """Lock a folder, or the file of the lock: some network file systems lock only what is written to."""
+    if fcntl is None:
+        return False
+    try:
+        is_folder = os.path.isdir(place)
+        descriptor = os.open(place, os.O_RDONLY if is_folder else os.O_RDWR | os.O_CREAT, 0o666)
+        held.callback(os.close, descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError:
+        return False
+    return True
+
+
+def _is_aged(entry, seconds):
+    with suppress(OSError):
+        return time.time() - entry.stat(follow_symlinks=False).st_mtime > seconds
+    return False
+
+
+@contextmanager
+def scratch():
+    """Make a temporary folder, and remove it at the end; and those that killed processes left.
+
+    Who made one holds its lock, so that none is removed that is in use, be it by another machine.
+    """
+    with ExitStack() as held:
+        with suppress(OSError):
+            _remove_scratches(tempfile.gettempdir())
+        folder = held.enter_context(tempfile.TemporaryDirectory(prefix=SCRATCH, ignore_cleanup_errors=True))
+        _is_locked(held, folder)
+        yield folder
+
+
+def _remove_scratches(parent):
+    for entry in list(os.scandir(parent)):
+        is_ours = entry.name.startswith(SCRATCH) and entry.is_dir(follow_symlinks=False)
+        if fcntl is None or not is_ours or not _is_aged(entry, SCRATCH_S):
+            continue
+        if entry.stat(follow_symlinks=False).st_uid != os.getuid():
+            continue
+        with suppress(OSError), ExitStack() as held:
+            descriptor = os.open(entry.path, os.O_RDONLY)
+            held.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused where it is in use
+            shutil.rmtree(entry.path, ignore_errors=True)
 
 
 class Elsewhere:
@@ -135,18 +209,10 @@ class Elsewhere:
         except FileNotFoundError:
             return None
 
-    def file(self, name):
-        """Return a file for pyarrow to read from."""
-        import pyarrow as pa
-
-        return pa.BufferReader(remote.retried(self._system.cat_file, self._of(name)))
-
     @contextmanager
     def create(self, name):
         """Open a new file for writing; it is there once it is whole."""
         # Through a file of this machine, so that an upload that fails can be tried again.
-        import tempfile
-
         with tempfile.NamedTemporaryFile(prefix="traincost-") as file:
             yield file
             file.flush()

@@ -5,15 +5,21 @@ is two files: the sources that were read, and their runs (`tables.RUNS`, with ``
 the source). A part is never changed once written. A refresh writes what is new or changed as a
 part of its own, beside, and then puts a new list of parts in the place of the old by renaming one
 file. Who reads meanwhile sees the old index or the new; a refresh that is killed leaves files that
-no list names, and the next removes them. Which runs are duplicates, or parts of others, is not
+no list names, and the next removes them.
+
+A disk, a copy or a hand may damage any of it. The pointer ends with its own checksum, and holds size
+and checksum of every other file: nothing is taken from a file that is not as it was written. A refresh
+reads the sources of a damaged part again, and all where the pointer or the key is damaged; whoever
+else reads is told in one line. Which runs are duplicates, or parts of others, is not
 stored: that is decided when the index is read, as it is for a directory.
 """
 
+import hashlib
 import os
 import re
 import uuid
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import numpy as np
@@ -28,16 +34,18 @@ from traincost.reading.batch import engine, gathered, reader, recognised, unchan
 from traincost.reading.formats import READERS
 from traincost.reading.formats.files import content, state
 from traincost.reading.listing import POINTER, Listing, collector_paused, listed, ordered, readers
+from traincost.reading.listing import POINTER_KEY as KEY
 from traincost.reading.redaction import KEY_BYTES, Rule
 from traincost.reading.tables import RUNS, Batch, changed, printable
 
-FORMAT = "traincost/index/3"
-OLD_FORMATS = ("traincost/index/1", "traincost/index/2")
-KEY = "traincost-index.key"  # of the marks of what is withheld (`redaction`): for the owner alone
+FORMAT = "traincost/index/4"
+OLD_FORMATS = ("traincost/index/1", "traincost/index/2", "traincost/index/3")
 PART_SOURCES = 100_000  # of a part at most: what is held in memory at once
 RESCANNED = 0.02  # of the directories, from which on their list is written anew
 SMALL_SOURCES = 10_000  # parts with fewer are put together
 MAX_SMALL = 8  # of one reader
+_SEALED = re.compile(rb'(\{.*),"checksum":"([0-9a-f]{32})"\}', re.DOTALL)
+_ID = re.compile(r"[0-9a-f]{32}")
 _OURS = re.compile(r"(sources|runs|directories)-[0-9a-f]{32}\.parquet")
 SCHEMAS = {
     "sources": pa.schema(
@@ -67,6 +75,15 @@ class Part:
     reader: str
     n_sources: int
     dead: list  # rows of its sources that are gone, or were read again since
+    files: dict = field(default_factory=dict)  # table to [size in bytes, checksum] of its file
+
+    def __post_init__(self):
+        """Refuse what no refresh has written."""
+        n = self.n_sources
+        is_whole = _ID.fullmatch(self.id) and (not self.reader or self.reader in READERS)
+        is_whole = is_whole and isinstance(self.files, dict) and type(n) is int and n >= 0
+        if not (is_whole and all(0 <= row < n for row in self.dead)):
+            raise ValueError(f"the part {self.id!r} has values that no refresh wrote")
 
     @property
     def live(self):
@@ -81,6 +98,8 @@ def opened(path):
         found = folder.read(POINTER) if folder else None
     except OSError as problem:
         raise NothingToReport(f"{folder.shown} cannot be read: {remote.why(problem)}") from None
+    if found is None and folder and folder.read(KEY):
+        raise Damaged(folder, POINTER, "does not exist")
     return None if found is None else _index(folder, found)
 
 
@@ -94,17 +113,40 @@ def _index(folder, found):
                 f"reads {FORMAT!r}: "
                 + ("refresh it with `traincost index`" if is_old else "update traincost")
             )
+        sealed = _SEALED.fullmatch(found)
+        if not sealed or checksum(sealed[1]) != sealed[2].decode():
+            raise Damaged(folder, POINTER, "not as it was written")
         parts = [Part(**part) for part in pointer["parts"]]
         unopened = [tuple(entry) for entry in pointer["unopened"]]
         alone = Part(**pointer["left_alone"]) if pointer["left_alone"] else None
-        seen = Part(**pointer["directories"]) if pointer.get("directories") else None
-        version = pointer.get("version", "")
-        return Index(folder, pointer["name"], pointer["reader"], parts, alone, unopened, seen, version)
-    except (orjson.JSONDecodeError, KeyError, TypeError) as problem:
-        why = f"{type(problem).__name__}: {problem}"
-        raise NothingToReport(
-            f"the index {folder.shown} cannot be read: {POINTER} is damaged ({why})"
-        ) from None
+        seen = Part(**pointer["directories"]) if pointer["directories"] else None
+        names = (pointer[name] for name in ("version", "key"))
+        return Index(folder, pointer["name"], pointer["reader"], parts, alone, unopened, seen, *names)
+    except (ValueError, KeyError, TypeError) as problem:
+        if isinstance(problem, NothingToReport):
+            raise
+        raise Damaged(folder, POINTER, f"{type(problem).__name__}: {problem}") from None
+
+
+class Damaged(NothingToReport):
+    """A file of an index is not as it was written."""
+
+    def __init__(self, folder, name, why):
+        super().__init__(
+            f"the index {folder.shown} is damaged ({name}: {why}): refresh it with `traincost index`, which "
+            "reads again what was lost; if it is being refreshed just now, try again"
+        )
+
+
+def checksum(content):
+    """Return what tells the content of a file from any other."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def _sealed(pointer):
+    """Return the content of a pointer, with its checksum at its end."""
+    body = orjson.dumps(pointer)[:-1]
+    return body + b',"checksum":"%s"}' % checksum(body).encode()
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +161,7 @@ class Index:
     unopened: list  # of (path, reason)
     directories: Part | None  # what tells whether directories changed
     version: str  # of traincost, that wrote it
+    key: str  # the checksum of the key
 
     def rule(self, show):
         """Return how the paths of its sources are redacted: as its runs were, where the key is there.
@@ -136,7 +179,13 @@ class Index:
             key = self.folder.read(KEY)
         except OSError:  # the owner's alone
             key = None
+        if key and not self.is_key(key):
+            raise Damaged(self.folder, KEY, "not as it was written")
         return Rule(key[:KEY_BYTES]) if key else Rule()
+
+    def is_key(self, key):
+        """Say whether its marks were made with this key."""
+        return checksum(key) == self.key
 
     def sources(self):
         """Yield (path, reader, part, row) of each source; the part is None where it was left alone."""
@@ -156,13 +205,36 @@ class Index:
         return Batch(list(range(len(sources))), *columns, runs).only(part.live.tolist())
 
     def _table(self, part, name, columns=None):
+        content = self._content(part, name)
+        table = pq.read_table(pa.BufferReader(content), columns=columns, partitioning=None)
+        if name != "runs" and len(table) != part.n_sources:
+            raise Damaged(self.folder, file_name(name, part), "not as it was written")
+        return table
+
+    def _content(self, part, name):
+        """Return the content of the file of one of a part's tables, as it was written."""
+        file = file_name(name, part)
         try:
-            return pq.read_table(self.folder.file(file_name(name, part)), columns=columns, partitioning=None)
-        except (OSError, ValueError) as problem:
-            raise NothingToReport(
-                f"the index {self.folder.shown} cannot be read ({remote.why(problem)}); if it was "
-                "refreshed twice just now, try again, else make it again"
-            ) from None
+            content = self.folder.read(file)
+        except OSError as problem:
+            raise Damaged(self.folder, file, remote.why(problem)) from None
+        if content is None:
+            raise Damaged(self.folder, file, "does not exist")
+        if [len(content), checksum(content)] != part.files.get(name):
+            raise Damaged(self.folder, file, "not as it was written")
+        return content
+
+    def whole(self):
+        """Return the parts whose files are as they were written."""
+        return [part for part in self.parts if self._is_whole(part)]
+
+    def _is_whole(self, part):
+        try:
+            self._table(part, "sources", ["claims"])
+            self._content(part, "runs")
+        except Damaged:
+            return False
+        return True
 
     def known(self):
         """Return (path, reader) of each source read to (id of its part, row, claims, parts, stamp)."""
@@ -273,9 +345,11 @@ def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler
                 folder.remove(folder.leftovers(_OURS.fullmatch, _files(old)))
                 key = folder.read(KEY)
                 # Marks that were made with another key would not agree with new ones.
-                old = old if old and old.format == format and key else None
-                rule = Rule(key[:KEY_BYTES] if key else _new_key(folder))
-                work = _Refresh(listing, directories, folder, old)
+                old = old if old and old.format == format and key and old.is_key(key) else None
+                old = old and replace(old, parts=old.whole())
+                key = key if key and len(key) == KEY_BYTES else _new_key(folder)
+                rule = Rule(key)
+                work = _Refresh(listing, directories, folder, old, checksum(key))
                 work.run(reader(listing, run, rule, progress or iter, stamped=True), format)
     return work.counts
 
@@ -292,6 +366,10 @@ def _listed(runs_dir, format, folder):
         known = old.seen() if old and old.format == format else {}
     except NothingToReport:  # replaced meanwhile by another refresh, or damaged
         known = {}
+    if isinstance(runs_dir, str | os.PathLike) and os.path.isfile(runs_dir):
+        raise NothingToReport(
+            f"{os.fspath(runs_dir)!r} is a file: a table is read as it is, without an index"
+        )
     listing = listed(runs_dir, format, known)
     if not listing.sources:
         raise NothingToReport(f"runs_dir {listing.shown!r} holds no runs that traincost understands")
@@ -301,9 +379,12 @@ def _listed(runs_dir, format, folder):
 
 
 def _current(folder, found):
-    """Return the index of a pointer; None for one of an earlier version, which is made again."""
+    """Return the index of a pointer; None for one that is damaged or of an earlier version: made again."""
     is_earlier = found is not None and any(f'"{name}"'.encode() in found for name in OLD_FORMATS)
-    return None if found is None or is_earlier else _index(folder, found)
+    try:
+        return None if found is None or is_earlier else _index(folder, found)
+    except Damaged:
+        return None
 
 
 def _new_key(folder):
@@ -337,8 +418,8 @@ def _files(index):
 class _Refresh:
     """One refresh: what is kept of the old index, and what is written beside it."""
 
-    def __init__(self, listing, directories, folder, old):
-        self._listing, self._folder, self._old = listing, folder, old
+    def __init__(self, listing, directories, folder, old, key):
+        self._listing, self._folder, self._old, self._key = listing, folder, old, key
         self._same_directories = directories
         self._known = old.known() if old else {}
         self._kept, self._stored, self._read = set(), set(), 0
@@ -370,9 +451,10 @@ class _Refresh:
                 "left_alone": self._left_alone([place for place, _ in left]),
                 "directories": self._directories(),
                 "version": __version__,
+                "key": self._key,
                 "parts": [vars(part) for part in remaining + parts.finished()],
             }
-            self._folder.publish({POINTER: orjson.dumps(pointer)})
+            self._folder.publish({POINTER: _sealed(pointer)})
         except BaseException:
             parts.abandon()
             raise
@@ -443,8 +525,27 @@ class _Refresh:
     def _written(self, name, columns, schema):
         part = Part(uuid.uuid4().hex, "", len(columns[0]), [])
         with self._folder.create(file_name(name, part)) as file:
-            pq.write_table(pa.table(columns, schema=schema), file, compression="zstd")
-        return vars(part)
+            summed = _Summed(file)
+            pq.write_table(pa.table(columns, schema=schema), summed, compression="zstd")
+        return vars(replace(part, files={name: summed.found}))
+
+
+class _Summed:
+    """A file for pyarrow to write to, which sums up what is written."""
+
+    def __init__(self, file):
+        self._file, self._size, self._hash = file, 0, hashlib.blake2b(digest_size=16)
+        self.closed, self.flush, self.tell = False, file.flush, file.tell
+
+    def write(self, content):
+        self._hash.update(content)
+        self._size += len(content)
+        return self._file.write(content)
+
+    @property
+    def found(self):
+        """Size and checksum of what was written."""
+        return [self._size, self._hash.hexdigest()]
 
 
 class _Parts:
@@ -470,16 +571,17 @@ class _Parts:
     def _begin(self, reader):
         self._part = Part(uuid.uuid4().hex, reader, 0, [])
         self._names += [file_name(table, self._part) for table in SCHEMAS]
-        self._files = {}
+        self._files, self._summed = {}, {}
         for table, schema in SCHEMAS.items():
             file = self._open.enter_context(self._folder.create(file_name(table, self._part)))
-            writer = pq.ParquetWriter(file, schema, compression="zstd")
+            summed = self._summed[table] = _Summed(file)
+            writer = pq.ParquetWriter(summed, schema, compression="zstd")
             self._files[table] = self._open.enter_context(writer)
 
     def _finish(self):
         part, self._part = self._part, None
         self._open.close()
-        self._done.append(part)
+        self._done.append(replace(part, files={name: s.found for name, s in self._summed.items()}))
 
     def finished(self):
         """Return the parts, whole."""

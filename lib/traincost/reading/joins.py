@@ -16,6 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from traincost.reading import merging, tables
 from traincost.reading.batch import upwards
@@ -69,6 +70,8 @@ def together(runs, sources):
         Of the schema `tables.RUNS`.
     sources : list of (path, reader)
     """
+    if _are_alone(runs, sources):
+        return runs, []
     records = _records(runs, sources)
     if not records or not _may_join(records):
         return runs, []
@@ -133,6 +136,13 @@ def _records(runs, sources):
         start_s, has_zone = _moment(started)
         found.append(Record(row, reader, path, run_id, start_s, has_zone, runtime_s, job, step, task))
     return found
+
+
+def _are_alone(runs, sources):
+    """Say, without looking at each, whether one tool recorded all runs and says of none that it is a part."""
+    readers = {reader for _, reader in sources}
+    has_more = any(pc.any(pc.not_equal(runs[name], "")).as_py() for name in ("job", "step"))
+    return len(readers) < 2 and not readers & set(merging.RESUMABLE) and not has_more
 
 
 def _moment(text):

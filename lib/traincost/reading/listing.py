@@ -18,6 +18,7 @@ from traincost.words import natural
 MAX_DEPTH = 64  # of directories below the first
 MANY_NAMES = 100  # in a directory of runs, rather than of one
 POINTER = "traincost-index.json"  # names what an index consists of (`index`)
+POINTER_KEY = "traincost-index.key"  # of the marks of what is withheld (`redaction`): for the owner alone
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 

@@ -81,7 +81,7 @@ def _tools(pairs):
     for name in ("device", "host", "task", "report", "job", "step", "compute", "process"):
         row[name] = next(filter(None, (r[name] for r in rows)), "")
     row["devices"] = next((r["devices"] for r in rows if r["devices"] is not None), None)
-    others = ", ".join(f"{record.reader} ({record.path})" for record, _ in pairs[1:])
+    others = ", ".join(dict.fromkeys(record.reader for record, _ in pairs[1:]))
     row["notes"] = [*_notes(rows), f"the same job was also recorded by {others}: one run"]
     return row
 

@@ -17,6 +17,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from traincost.reading.bounds import bounded, searchable
 from traincost.reading.formats.statuses import UNREADABLE
 
 TEXTS = (
@@ -86,7 +87,7 @@ def tabulated(places, found, redacted):
         claims.append(bool(read))
         parts.append([part for run in read for part in run.parts])
         stamps.append(stamp)
-        runs += map(redacted, own)
+        runs += [bounded(redacted(searchable(run))) for run in own]
         runs_places += [place] * len(own)
     return Batch(list(places), claims, parts, stamps, _table(runs, runs_places))
 

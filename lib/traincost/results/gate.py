@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from traincost.analysis.comparison import EXACT, SAME
-from traincost.analysis.gate import SLOWER, UNCLEAR, WITHIN
+from traincost.analysis.gate import LOST, SLOWER, UNCLEAR, WITHIN
 from traincost.printing import change_text, plain, share_text, two
 from traincost.results.markup import markdown_text
 from traincost.results.numbers import plural
@@ -19,21 +19,57 @@ _SAID = {
     SLOWER: "slower beyond the limit of {}",
     UNCLEAR: "too few runs to tell whether the limit of {} is kept",
 }
+_NONE = "no run after completed"
+MAX_NAMED = 5  # lost configurations that a summary names
 
 
 def line(check):
     """Return the result as one readable line."""
-    said = _SAID[check.outcome].format(share_text(check.max_slowdown))
-    n = check.n_pairs
-    k = check.n_configurations
+    losses, compared = _losses(check), _compared(check)
+    if check.outcome != LOST:
+        return plain("; ".join([*compared, *losses]))
+    compared[0] = f"of the rest: {compared[0]}"
+    return plain(f"{_too_many(check)}: {'; '.join([*losses, *compared])}")
+
+
+def _too_many(check):
+    return f"more runs were lost than the {check.max_lost:,} allowed" if check.max_lost else "runs were lost"
+
+
+def _losses(check):
+    """Return what did not come through: a list of phrases."""
+    found = []
+    if check.failed:
+        by = ", ".join(f"{n:,} {status}" for status, n in check.failed.items())
+        found.append(f"{check.n_failed:,} {plural(check.n_failed, 'run')} did not complete ({by})")
+    if check.lost:
+        found.append(
+            f"{check.n_lost:,} of {check.n_before:,} {plural(check.n_before, 'configuration')} lost "
+            f"({check.n_lost_runs:,} {plural(check.n_lost_runs, 'run')} before, not one after)"
+        )
+    return found
+
+
+def _compared(check):
+    """Return what the pairs say: a list of phrases."""
+    if not check.n_pairs:
+        return [f"{_SAID[UNCLEAR].format(share_text(check.max_slowdown))}: {_NONE}"]
+    said = _SAID[check.of_pairs].format(share_text(check.max_slowdown))
+    n, k = check.n_pairs, check.n_configurations
     pairs = f"{n} {plural(n, 'pair')} of runs in {k} {plural(k, 'configuration')}"
-    return plain("; ".join([f"{said}: {_change(check)}", pairs, *reasons(check), *_drift(check)]))
+    return [f"{said}: {_change(check)}", pairs, *_lacks(check), *_drift(check)]
 
 
 def reasons(check):
-    """Return what lacks, where there are too few runs to tell: a list of phrases."""
-    if check.outcome != UNCLEAR:
+    """Return what was lost, where too much was, and what lacks to tell: a list of phrases."""
+    return (_losses(check) if check.outcome == LOST else []) + _lacks(check)
+
+
+def _lacks(check):
+    if check.of_pairs != UNCLEAR:
         return []
+    if not check.n_pairs:
+        return [_NONE]
     if not check.df:
         return [
             "a single pair has no scatter: another configuration or a repetition on each side would show it"
@@ -75,23 +111,28 @@ def _change(check):
 def as_json(check):
     """Return the result as JSON text; what is not known is null."""
     values = {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in asdict(check).items()}
-    values = {"format": FORMAT, "exit_status": check.status, **values, "reasons": reasons(check)}
+    counts = {"n_lost": check.n_lost, "n_failed": check.n_failed}
+    values = {"format": FORMAT, "exit_status": check.status, **values, **counts, "reasons": reasons(check)}
     return json.dumps(values, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
-def as_junit(check):
-    """Return the result as JUnit XML: one test case, failed, skipped (too few runs) or passed."""
-    counts = {"tests": "1", "failures": str(int(check.outcome == SLOWER)), "errors": "0"}
+def as_junit(check, seconds=0.0):
+    """Return the result as JUnit XML: one test case, failed, skipped (too few runs) or passed.
+
+    `seconds` is what the check itself took.
+    """
+    has_failed, time = check.outcome in (SLOWER, LOST), f"{seconds:.3f}"
+    counts = {"tests": "1", "failures": str(int(has_failed)), "errors": "0"}
     counts["skipped"] = str(int(check.outcome == UNCLEAR))
-    suites = ElementTree.Element("testsuites")
-    suite = ElementTree.SubElement(suites, "testsuite", name="traincost check", **counts)
+    suites = ElementTree.Element("testsuites", **counts, time=time)
+    suite = ElementTree.SubElement(suites, "testsuite", name="traincost check", **counts, time=time)
     name = _xml(f"{check.after} against {check.before}")
-    case = ElementTree.SubElement(suite, "testcase", classname="traincost.check", name=name)
+    case = ElementTree.SubElement(suite, "testcase", classname="traincost.check", name=name, time=time)
     if check.outcome != WITHIN:
-        tag = "failure" if check.outcome == SLOWER else "skipped"
-        ElementTree.SubElement(case, tag, message=line(check))
+        tag = "failure" if has_failed else "skipped"
+        ElementTree.SubElement(case, tag, message=_xml(line(check)))
     output = ElementTree.SubElement(case, "system-out")
-    output.text = _xml("\n".join([line(check), *check.changed]))
+    output.text = _xml("\n".join([line(check), *(f"lost: {name}" for name in check.lost), *check.changed]))
     return ElementTree.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 
 
@@ -104,14 +145,20 @@ def as_markdown(check):
     """Return a summary in Markdown; names from runs are literal in it."""
     names = f"{markdown_text(check.after)} against {markdown_text(check.before)}"
     rows = [
-        ("change of runtime", plain(_change(check))),
+        ("change of runtime", plain(_change(check)) if check.n_pairs else _NONE),
         ("limit", plain(share_text(check.max_slowdown))),
         ("pairs of runs", str(check.n_pairs)),
         ("configurations", str(check.n_configurations)),
         ("runs without a pair", str(check.n_unpaired)),
+        ("configurations lost", f"{check.n_lost:,} of {check.n_before:,}"),
+        ("runs that did not complete", f"{check.n_failed:,}"),
+        ("lost at most", f"{check.max_lost:,}"),
     ]
-    rows += [("what lacks", text) for text in reasons(check)] + [("drift", text) for text in _drift(check)]
+    rows += [("what was lost", text) for text in _losses(check)]
+    rows += [("what lacks", text) for text in _lacks(check)] + [("drift", text) for text in _drift(check)]
     body = "".join(f"| {name} | {value} |\n" for name, value in rows)
-    changed = "".join(f"- changed setting {markdown_text(text)}\n" for text in check.changed)
+    named = [*check.lost[:MAX_NAMED], *(["and others"] if check.n_lost > MAX_NAMED else [])]
+    listed = "".join(f"- lost: {markdown_text(text)}\n" for text in named)
+    listed += "".join(f"- changed setting {markdown_text(text)}\n" for text in check.changed)
     head = f"### traincost check: {line(check).partition(':')[0]}\n\n{names}\n\n"
-    return f"{head}| what | result |\n| --- | --- |\n{body}{changed and chr(10) + changed}"
+    return f"{head}| what | result |\n| --- | --- |\n{body}{listed and chr(10) + listed}"

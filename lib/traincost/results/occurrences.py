@@ -122,8 +122,10 @@ def draw_occurrences(timing, name):
             color=SERIES[i],
             markersize=6,
         )
-    axes.set_xscale("log")
-    plain_log_axis(axes, timing["per_occurrence_s"])
+    timed = timing["per_occurrence_s"][timing["per_occurrence_s"] > 0]
+    if len(timed):  # a clock may not have moved within any
+        axes.set_xscale("log")
+        plain_log_axis(axes, timed)
     label_rows(axes, levels)
     axes.set_ylabel(clipped(name))
     axes.set_xlabel("seconds each time (log scale)")

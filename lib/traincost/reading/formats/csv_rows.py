@@ -77,7 +77,7 @@ def legs(times, order):
     (35.0, 2)
     """
     total, count, before, before_step = 0.0, 1, None, None
-    for at, step in zip(times, order, strict=True):
+    for at, step in zip(times, order or [None] * len(times), strict=False):
         if at is None:
             continue
         if before is not None and at < before:

@@ -34,6 +34,8 @@ _STATUS = {
     "FAILED": (FAILED, "status is FAILED"),
     "KILLED": (KILLED, "status is KILLED"),
 }
+BUSY = 5  # per cent of a GPU, from which on a run worked on it
+_GPU = re.compile(r"system/gpu_(\d+)_utilization_percentage")
 _MIB_PER_MB = 1e6 / 2**20
 # The names that MLflow makes up (able-fox-12) tell nothing that repeats from run to run.
 _MADE_UP = re.compile(r"[a-z]+-[a-z]+-\d{1,3}")
@@ -85,6 +87,7 @@ def resolved(records):
         if record.parent in records and record.parent != record.run_id:
             children.setdefault(record.parent, []).append(record)
     below = {child.run_id for found in children.values() for child in found}
+    _add_sources(records.values())
     waiting = [record for record in records.values() if record.run_id not in below]
     runs, seen = [], set()
     # Those left at last are parents of each other: damaged, but each was a run.
@@ -102,6 +105,17 @@ def resolved(records):
             else:
                 runs.append(_run(current, children, seen))
     return runs
+
+
+def _add_sources(records):
+    """Make settings of what was run and its entry point, where they differ between runs."""
+    alone = [record for record in records if "#" not in record.source]
+    for name, setting in (("source", "source_name"), ("entry_point", "entry_point")):
+        found = {os.path.basename(getattr(record, name)) for record in alone} - {""}
+        if len(found) > 1:
+            for record in alone:
+                if getattr(record, name):
+                    record.params.setdefault(setting, os.path.basename(getattr(record, name)))
 
 
 def _is_search(parent, children):
@@ -183,9 +197,16 @@ def _described(record):
     run.scores = numbers(metrics, "metric", run.notes)
     run.cost = numbers(_costs(record.peaks), "cost", run.notes)
     run.parts = _places(record)
+    run.devices = _devices(record.peaks)
     run.step = _step(record)
     run.task = record.experiment if run.step else ""
     return run
+
+
+def _devices(peaks):
+    """Return how many GPUs were at work, as MLflow's monitor saw it; it watches all of a machine's."""
+    busy = [match[1] for name, peak in peaks.items() if (match := _GPU.fullmatch(name)) and peak >= BUSY]
+    return float(len(set(busy))) or None
 
 
 def _step(record):

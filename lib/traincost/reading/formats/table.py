@@ -181,7 +181,7 @@ def _factors(columns, rows, roles, table, kind):
     if kind:
         return kind.settings
     own = {name: name.removeprefix("config.") for name in columns if name.startswith("config.")}
-    taken = {*roles["runtime"], *roles["cost"], *roles["score"], "started_at", *table_columns.OURS}
+    taken = {*roles["runtime"], *roles["cost"], *roles["score"], "started_at"}
     taken |= {roles["run"], roles["status"], roles["path"], roles["started"], roles["ended"]}
     if own:
         return own

@@ -11,8 +11,6 @@ from traincost.reading.formats.statuses import is_status
 
 MIN_ROWS = 5  # from which on a column is held against the runtime, or is a counter
 EXACT = 1e-3  # of a column's range, by which a function of the runtime may be off
-# Columns of our own frames that describe a run and set nothing.
-OURS = ("format", "task", "report", "process", "evidence", "devices", "device", "host")
 _DURATION = re.compile(
     r"(run_?time|duration|elapsed(_?time)?|wall_?(clock_?)?time|train(ing)?_?(run_?)?time|time_?total)"
     r"(_(s|sec|seconds))?",

@@ -47,7 +47,8 @@ def parse_yaml(content):
 
 def _refuse_depth(content):
     """Refuse what would overflow the stack of the composer, which is C's, or fill the memory."""
-    if sum(map(content.count, (b":", b"-", b"[", b"{", b"?"))) < MAX_NESTING:
+    is_small = len(content) < MAX_NODES // 10
+    if is_small and sum(map(content.count, (b":", b"-", b"[", b"{", b"?"))) < MAX_NESTING:
         return  # each level has one of these signs
     depth = deepest = 0
     try:

@@ -1,0 +1,131 @@
+"""Keep names, texts and numbers of runs within limits, whichever reader they come from.
+
+A text that is too long is shortened, with a digest of the whole, so that texts that differ stay
+different and equal ones equal, in other collections too. It is shortened twice: to what is
+reasonable to search for something to be withheld, and after that search to what is kept, so that a
+secret is never cut before it is recognised. A number that no clock or counter can have shown is
+the run's fault, and left out.
+"""
+
+import hashlib
+import re
+
+from traincost.columns import finite
+
+MAX_NAME = 300  # characters of the name of a setting, score or column, and of one level of a section's
+MAX_VALUE = 1_000  # characters of a setting
+MAX_TEXT = 2_000  # characters of any other text
+SEARCHED = 20  # times as much is searched for what is to be withheld
+MAX_DIGITS = 40  # of an integer
+_EDGE = 10**MAX_DIGITS
+_FIGURE = re.compile(rf"\d{{{MAX_DIGITS + 1},}}", re.ASCII)
+MAX_SECONDS = 1e15  # 30 million years
+MAX_COMPUTE = 100_000  # characters of a record's compute block
+MAX_NUMBER = 1e30  # of a count, a cost or a score
+TEXTS = ("run_id", "started_at", "task", "report", "process", "reason")
+
+
+def short(text, limit):
+    """Return a text of at most `limit` characters: its beginning, a digest of the whole, its end.
+
+    >>> short("a" * 50, 40)
+    'aaaaaaaaaaa…c7257302c0ef0133…aaaaaaaaaaa'
+    """
+    if len(text) <= limit:
+        return text
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    rest = limit - len(digest) - 2
+    return f"{text[: rest - rest // 2]}…{digest}…{text[len(text) - rest // 2 :]}"
+
+
+def searchable(run):
+    """Cut what of a `Run` would take long to search; its dicts are replaced, not changed."""
+    return _shortened(run, SEARCHED)
+
+
+def bounded(run):
+    """Return a `Run` within all limits; its dicts are replaced, not changed."""
+    run = _shortened(run, 1)
+    if run.runtime_s is not None and not run.runtime_s <= MAX_SECONDS:
+        run.reason = run.reason or f"the runtime of {run.runtime_s:.3g} s is beyond {MAX_SECONDS:.0e} s"
+        run.runtime_s = None
+    for what in ("cost", "scores"):
+        found = getattr(run, what)
+        if any(not abs(value) <= MAX_NUMBER for value in found.values()):
+            kept = {name: value for name, value in found.items() if abs(value) <= MAX_NUMBER}
+            run.notes = [*run.notes, *_noted(found, kept, f"is beyond {MAX_NUMBER:.0e}: taken as missing")]
+            setattr(run, what, kept)
+    if any(not _is_timed(timed) for timed in run.sections.values()):
+        kept = {name: timed for name, timed in run.sections.items() if _is_timed(timed)}
+        run.notes = [*run.notes, *_noted(run.sections, kept, f"has more than {MAX_SECONDS:.0e} s: left out")]
+        run.sections = kept
+    if run.compute and len(repr(run.compute)) > MAX_COMPUTE:
+        run.notes = [*run.notes, f"the compute block has more than {MAX_COMPUTE:,} characters: left out"]
+        run.compute = {}
+    return run
+
+
+def _is_timed(timed):
+    seconds, count = timed
+    return seconds <= MAX_SECONDS and (count is None or count <= MAX_SECONDS)
+
+
+def _noted(found, kept, why):
+    return [f"{name!r} {why}" for name in found if name not in kept]
+
+
+def _shortened(run, times):
+    run.config = _settings(run.config, times)
+    run.cost, run.scores = _named(run.cost, times, _name), _named(run.scores, times, _name)
+    run.sections = _named(run.sections, times, _section)
+    run.extents = _named(run.extents, times, _section)
+    for name in TEXTS:
+        text = getattr(run, name)
+        if len(text) > MAX_TEXT:
+            setattr(run, name, short(text, times * MAX_TEXT))
+    if any(len(note) > MAX_TEXT for note in run.notes):
+        run.notes = [short(note, times * MAX_TEXT) for note in run.notes]
+    return run
+
+
+def _settings(config, times):
+    """Return settings with shorter names and values; nearly always, they are short."""
+    config = _named(config, times, _name)
+    for value in config.values():
+        if (len(value) > MAX_DIGITS) if value.__class__ is str else not _is_short(value):
+            return {name: _value(value, times) for name, value in config.items()}
+    return config
+
+
+def _is_short(value):
+    return value.__class__ is float or -_EDGE < value < _EDGE
+
+
+def _value(value, times):
+    if isinstance(value, str):
+        return short(_FIGURE.sub(lambda figure: short(figure[0], MAX_DIGITS), value), times * MAX_VALUE)
+    return value if _is_short(value) else _digits(value)
+
+
+def _digits(value):
+    """Return an integer of many digits as text; Python refuses to print one of thousands."""
+    if finite(value):
+        return short(str(value), MAX_DIGITS)
+    digest = hashlib.blake2b(str(hash(value)).encode(), digest_size=8).hexdigest()
+    return f"an integer of {value.bit_length()} bits, {digest}"
+
+
+def _named(mapping, times, shorter):
+    """Return a mapping with shorter names; of two that are then equal, the last stays."""
+    if any(len(name) > MAX_NAME for name in mapping):
+        return {shorter(name, times): value for name, value in mapping.items()}
+    return mapping
+
+
+def _name(name, times):
+    return short(name, times * MAX_NAME)
+
+
+def _section(path, times):
+    """Shorten each level of a section's path, so that it stays below its parent."""
+    return "/".join(short(level, times * MAX_NAME) for level in path.split("/"))

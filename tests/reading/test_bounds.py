@@ -1,0 +1,118 @@
+"""Long texts and impossible numbers of runs: shortened or left out, as the run's fault."""
+
+import json
+import re
+import time
+
+import pytest
+from conftest import record, write_run
+
+from traincost.columns import TimeUnit, count, percent
+from traincost.errors import NothingToReport
+from traincost.pages import publish
+from traincost.reading import bounds
+from traincost.reading.collection import read_collection
+from traincost.reading.formats.run import Run
+
+
+def read(tmp_path, *runs):
+    for i, run in enumerate(runs):
+        write_run(tmp_path / f"{i}", record(f"{i}", **run))
+    return read_collection(tmp_path)
+
+
+def test_long_values_are_short_and_stay_what_they_were(tmp_path):
+    one, other = list(range(90_000)), [*range(89_999), 0]
+    runs = read(tmp_path, *({"config": {"ids": ids}} for ids in (one, other, one))).runs
+    values = list(runs["config.ids"])
+    assert {len(value) for value in values} == {bounds.MAX_VALUE}
+    assert values[0] == values[2] != values[1]
+
+
+def test_long_names_are_short_and_stay_apart(tmp_path):
+    names = ["n" * 5_000 + "a", "n" * 5_000 + "b"]
+    part = "p" * 5_000
+    sections = {part: {"seconds": 9.0, "count": 1}, f"{part}/x": {"seconds": 3.0, "count": 1}}
+    more = {"scores": dict.fromkeys(names, 1.0), "sections": sections}
+    found = read(tmp_path, {"config": dict.fromkeys(names, 1), **more})
+    columns = [name for name in found.runs if name.startswith(("config.n", "score.n"))]
+    assert len(columns) == 4
+    assert max(map(len, columns)) <= bounds.MAX_NAME + len("config.")
+    parent, child = sorted(found.sections["section"])
+    assert child == f"{parent}/x"
+
+
+def test_a_secret_is_withheld_before_a_text_is_cut(tmp_path):
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    # It would begin just before the place of the cut.
+    text = "x " * 238 + secret + " y" * 5_000
+    assert secret[:12] in bounds.short(text, bounds.MAX_VALUE)
+    (value,) = read(tmp_path, {"config": {"note": text}}).runs["config.note"]
+    assert "ghp_" not in value
+
+
+@pytest.mark.parametrize("runtime_s", [1e16, 1e300, 10**300, 10**400])
+def test_a_runtime_beyond_measure_is_the_fault_of_the_run(tmp_path, runtime_s):
+    found = read(tmp_path, {"runtime_s": runtime_s}, {})
+    assert list(found.runs["run_id"]) == ["1"]
+    (reason,) = found.excluded["reason"]
+    assert "runtime" in reason
+    assert len(reason) < 200
+
+
+def test_sections_scores_and_costs_beyond_measure_are_noted(tmp_path):
+    long = {"seconds": 1e300, "count": 1}
+    more = {"scores": {"s": 1e300, "fine": 1.0}, "cost": {"cost_total_flos": 1e200}}
+    found = read(tmp_path, {"sections": {"a": long, "b": {"seconds": 1.0, "count": 1}}, **more})
+    assert list(found.sections["section"]) == ["b"]
+    assert {"score.s", "cost_total_flos"}.isdisjoint(found.runs)
+    assert "score.fine" in found.runs
+    assert found.notes["note"].str.contains("beyond|more than").sum() == 3
+
+
+def test_an_integer_of_hundreds_of_digits_is_a_short_name(tmp_path):
+    config = [{"n": str(10**300)}, {"n": str(10**300 + 10**150)}, {"n": 10**4000}, {"n": [10**300, 10**400]}]
+    values = list(read(tmp_path, *({"config": c} for c in config)).runs["config.n"])
+    assert len(set(values)) == 4
+    assert max(map(len, values)) <= 90
+    assert not any(re.search("[0-9]{41}", value) for value in values)
+
+
+def test_no_figure_is_printed_with_hundreds_of_digits():
+    printed = [count(1e300), percent(1e300), TimeUnit("h", 3600).text(1e300)]
+    assert max(map(len, printed)) < 16
+
+
+def test_what_is_short_is_not_copied():
+    run = Run("a", config={"lr": 0.1, "n": 3, "task": "t"}, runtime_s=1.0, scores={"f": 1.0})
+    kept = run.config, run.scores, run.sections
+    run = bounds.bounded(run)
+    assert all(a is b for a, b in zip(kept, (run.config, run.scores, run.sections), strict=True))
+
+
+def lists(root, extra):
+    for i in range(36):
+        config = {"task": "abc"[i % 3], "loss": "xyz"[i // 3 % 3], "seed": i // 9, **extra(i)}
+        sections = {"epoch": {"seconds": 50.0, "count": 3}}
+        write_run(root / f"r{i}", record(f"r{i}", config=config, runtime_s=100.0 + i, sections=sections))
+    return root
+
+
+@pytest.mark.slow
+def test_lists_of_half_a_megabyte_cost_a_page_little(tmp_path):
+    took = {}
+    made = {"small": lambda i: {}, "big": lambda i: {k: [f"{k}{i}"] * 60_000 for k in ("ids", "names")}}
+    for name, extra in made.items():
+        root = lists(tmp_path / name, extra)
+        started = time.process_time(), time.monotonic()
+        publish.page(root, tmp_path / f"out-{name}")
+        took[name] = time.monotonic() - started[1]
+    assert took["big"] <= 2 * took["small"]
+    assert (tmp_path / "out-big" / "profiling.json").stat().st_size <= 1e6
+    report = json.loads((tmp_path / "out-big" / "profiling.json").read_text())
+    assert report["n_runs"] == 36
+
+
+def test_where_every_runtime_is_beyond_measure_there_is_nothing_to_report(tmp_path):
+    with pytest.raises(NothingToReport, match="beyond"):
+        read(tmp_path, {"runtime_s": 1e20})
