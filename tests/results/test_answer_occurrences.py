@@ -26,7 +26,7 @@ def test_seconds_per_occurrence_by_level(answer):
 
 def test_the_scheduled_section_comes_first_with_its_count(answer):
     text = str(answer)
-    assert text.startswith("One occurrence of eval takes 4.0 s for b on average, against 2.0 s for a.")
+    assert text.startswith("Each time, eval takes 4.0 s for b, against 2.0 s for a.")
     assert "eval runs 5 times in a run." in text
 
 

@@ -18,6 +18,7 @@ from traincost.printing import (
     time_parts,
     time_text,
 )
+from traincost.results import fluid
 from traincost.results.checks import check
 from traincost.results.figures import Figure, axes_of, clipped, label_above
 from traincost.results.numbers import N_NAMED, names, number_of, plural
@@ -78,12 +79,16 @@ def costs(runs, by=None, *, devices=1, price_per_hour=None, currency="USD", powe
         _spent_table(spent, axis.name, currency, analysis.spent_members(collection, axis.name), runs),
         More(
             say("Cost columns: memory, inference, parameters"),
-            (
-                _said(table, order, n_superseded),
-                _table(table, analysis.cost_members(collection, by), runs),
-                _unfinished_table(missing, axis.name),
-            ),
-        ),
+            (_said(table, order, n_superseded), _table(table, analysis.cost_members(collection, by), runs)),
+        )
+        if len(table)
+        else None,
+        More(
+            say("Runs that did not complete, by {f}", f=Name(axis.name)),
+            (_unfinished_table(missing, axis.name),),
+        )
+        if len(missing)
+        else None,
         prefix=name,
         of=runs.label,
     )
@@ -147,8 +152,6 @@ def _said(table, order, n_superseded):
     n_superseded : int
         As `spending.n_superseded` returns it.
     """
-    if not len(table):
-        return [say("The runs recorded no memory, parameters or inference times.")]
     said = []
     if "cost_memory_mib" in set(table["column"]):
         said.append(
@@ -416,6 +419,7 @@ def _spent_table(frame, name, currency, members, runs):
         spent_s=spent_s,
         share=spent_s / whole if whole > 0 else np.nan,
         row=[""] * len(levels) + ["total"] * bool(len(levels)) or [""],
+        colour=[fluid.colour("evaluation")] * len(levels) + [""],
     )
     n_all = int(total[["n_runs", "n_excluded"]].sum())
     alike = levels["n_runs"].nunique() == 1
@@ -425,7 +429,7 @@ def _spent_table(frame, name, currency, members, runs):
         say("Time spent by {f}", f=Name(name)) if len(levels) else say("Time spent"),
         (
             Heading("label", name),
-            Heading("share", "share", printed["share"], bar=Bar()),
+            Heading("share", "share", printed["share"], bar=Bar(colour="colour")),
             Heading("spent_s", "time", printed["spent_s"]),
             *(() if alike else (Heading("n_runs", "runs", count, hide_on_phone=True),)),
             *(

@@ -141,23 +141,27 @@ def _most(runs, bounds):
         return [say("No section is repeated or optional by its name, so no setting is proposed."), own]
     if not len(known):
         return []
-    high = known["pooled_bound"] >= HIGH_LEVERAGE
-    rest = known[~high].head(1)
-    most = [share(key("knobs", r.knob, "pooled_bound"), r.pooled_bound) for r in rest.itertuples()]
-    n = int(high.sum())
-    if n:
+    high, rest = (known[known["pooled_bound"] >= HIGH_LEVERAGE], known[known["pooled_bound"] < HIGH_LEVERAGE])
+    if len(high):
+        most = rest.sort_values("bound", ascending=False, kind="stable").head(1)
         said = say(
             "{n} {settings} could {each}save {tenth} of all hours or more{rest}.",
-            n=number_of("knobs.n_high", n),
-            settings=plural(n, "setting"),
-            each="each " if n > 1 else "",
+            n=number_of("knobs.n_high", len(high)),
+            settings=plural(len(high), "setting"),
+            each="each " if len(high) > 1 else "",
             tenth=Number("knobs.high", HIGH_LEVERAGE, percent(HIGH_LEVERAGE)),
-            rest=say("; nothing else saves more than {x}", x=most[0]) if most else "",
+            rest=say(
+                "; nothing else saves more than {x} of a run",
+                x=share(key("knobs", most["knob"].iloc[0], "bound"), most["bound"].iloc[0]),
+            )
+            if len(most)
+            else "",
         )
     else:
+        top = rest.iloc[0]
         said = say(
             "No one setting saves more than {x} of all hours: look for time in the model and the hardware.",
-            x=most[0],
+            x=share(key("knobs", top["knob"], "pooled_bound"), top["pooled_bound"]),
         )
     if not bounds["proposed"].any():
         return [said]
@@ -225,14 +229,18 @@ def _knob(row):
         if partly
         else "",
         which="these" if partly else "all completed",
-        governed=share(key(*base, "governed_share"), row.governed_share),
-        bound=share(key(*base, "bound"), row.bound),
+        governed=_fine(key(*base, "governed_share"), row.governed_share),
+        bound=_fine(key(*base, "bound"), row.bound),
         t=duration(key(*base, "saved_s"), row.saved_s),
-        pooled=share(key(*base, "pooled_bound"), row.pooled_bound),
+        pooled=_fine(key(*base, "pooled_bound"), row.pooled_bound),
         speed=say(", a speed-up of up to {x}", x=_speed_up(key(*base, "speed_up"), row))
         if row.speed_up == row.speed_up
         else ", all of their runtime",
     )
+
+
+def _fine(name, value):
+    return Number(name, float(value), share_text(value, fine=True))
 
 
 def _limits_of(bounds, checked, alike):
@@ -542,16 +550,19 @@ def draw_turned(savings):
 def _now(row, runs):
     """The setting of a knob, its current value and how often what it governs runs, as text."""
     values = current_values(row.knob, runs.described)
-    now = f", now {span(str(values[0]), str(values[-1])) if len(values) > 1 else values[0]}" if values else ""
+    told = [row.knob] if row.change else []  # else the row is called so
+    if values:
+        told.append(f"now {span(values[0], values[-1]) if len(values) > 1 else values[0]}")
+    said = ", ".join(told)
     counts = ()
     if row.kind == "cadence":
         sections = [runs.cadence_section] * bool(runs.cadence_section) + row.sections.split(", ")
         counts = counts_of(runs.timing, sections)
     if not len(counts):
-        return f"{row.knob}{now}"
+        return said
     several = f"{count(counts[0])} to {count(counts[-1])}"
     often = several if len(counts) > N_NAMED else " or ".join(map(count, counts))
-    return f"{row.knob}{now}: {often} {plural(counts[-1], 'time')} a run"
+    return f"{said}{': ' if said else ''}{often} {plural(counts[-1], 'time')} a run"
 
 
 def _shown(bounds, runs, price):

@@ -62,7 +62,7 @@ def _slow_and_fast(timing, section):
 
     n = min(2, len(rows) // 2)
     return say(
-        "One occurrence of {s} takes {slow} on average, against {fast}.",
+        "Each time, {s} takes {slow}, against {fast}.",
         s=Name(section),
         slow=listed(rows.head(n)),
         fast=listed(rows.iloc[::-1].head(n)),
@@ -100,8 +100,7 @@ def _caption(timing, name):
     top = means.idxmax()
     value = Number(key("occurrence", top, "mean_level_seconds"), float(means.max()), time_text(means.max()))
     return say(
-        "Time of one occurrence by section and {f}; of the sections shown {s} takes longest, {t} on "
-        "average over the levels.",
+        "What one time takes by section and {f}: {s} takes longest, {t} on average over the levels.",
         f=Name(name),
         s=Name(top),
         t=value,
@@ -129,7 +128,7 @@ def draw_occurrences(timing, name):
         plain_log_axis(axes, timed)
     label_rows(axes, levels)
     axes.set_ylabel(clipped(name))
-    axes.set_xlabel("seconds per occurrence (log scale)")
+    axes.set_xlabel("seconds each time (log scale)")
     axes.grid(axis="both")
     legend = [((markers[i], SERIES[i % len(SERIES)]), s) for i, s in enumerate(sections)]
     return figure, legend + cut(timing["level"].nunique())
@@ -144,7 +143,7 @@ def _table(timing, name, n_runs):
     wide.columns = [f"level.{level}" for level in levels]
     return Table(
         "occurrences",
-        say("Time of one occurrence of each section, mean over runs, by {f}.", f=Name(name)),
+        say("What one time of each section takes, mean over runs, by {f}", f=Name(name)),
         (
             Heading("section", "section"),
             *(Heading(f"level.{level}", level, time_text) for level in levels),
