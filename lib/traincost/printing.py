@@ -155,9 +155,9 @@ def share_text(share, fine=False):
     value, size = 100 * float(share), abs(float(share))
     if size < 1e-12 or abs(size - 1) < 1e-9:
         return f"{value:.0f}{SPACE}%".replace("-0", "0").replace("-", MINUS)
+    if fine and size < 2 * SMALLEST_SHARE:
+        return f"{significant(value, 2)}{SPACE}%"
     if size < SMALLEST_SHARE:
-        if fine:
-            return f"{significant(value, 2)}{SPACE}%"
         return f"<{SPACE}0.1{SPACE}%" if value > 0 else f">{SPACE}{MINUS}0.1{SPACE}%"
     if 0.9995 <= size < 1:
         return f">{SPACE}99.9{SPACE}%" if value > 0 else f"<{SPACE}{MINUS}99.9{SPACE}%"

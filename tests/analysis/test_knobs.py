@@ -371,6 +371,7 @@ def test_threads_never_save_more_than_all_or_speed_up_without_end():
     assert "What k saves cannot be bounded" in str(answer)
     assert "together take 1.8 × as long as what encloses them" in str(answer)
     assert not re.search("inf|100 %", str(answer))
+    assert answer.tables["knobs"].frame["bound"].isna().all()
 
 
 def test_a_thread_beside_others_says_that_it_may_be_hidden():

@@ -674,13 +674,16 @@ def _full(frame, name):
         return share_text(value, fine=True)
 
     printed = frame.assign(
-        resampled=between("low", "high"), by_level=between("level_low", "level_high"), row=""
+        resampled=between("low", "high"),
+        by_level=between("level_low", "level_high"),
+        row="",
+        governs=frame["sections"].where(frame["kind"] != "joint", ""),
     )
     return Table(
         name,
         say("How each bound is reached"),
         (
-            Heading("knob", "setting", sub="sections"),
+            Heading("knob", "setting", sub="governs"),
             Heading("governed_share", "governs", fine, "mean share of the sections it governs"),
             Heading("bound", "saves at most", fine, "mean share of a run"),
             Heading("resampled", "resampling range", as_printed, "2.5 to 97.5 % of means over redrawn runs"),

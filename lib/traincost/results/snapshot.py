@@ -28,7 +28,7 @@ def snapshot(runs):
         *_runtime_columns(runs.runtime_columns),
         *_runtimes(runs.runtime_s),
         *_shared_settings(runs.described, runs.shared_settings),
-        *_extreme_levels(by_level, by.name),
+        *_extreme_levels(by_level, by.name, runs.short(by.name)),
         *_slowest_level(by_other, across, runs.effects),
         *_started(runs.frame),
         *_ends(runs.frame),
@@ -104,7 +104,7 @@ def _short_level(text, limit=60):
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _extreme_levels(levels, name):
+def _extreme_levels(levels, name, short):
     """The slowest and the fastest levels of a factor by mean runtime, as list items.
 
     `levels` has ``level``, ``mean_s``, slowest first.
@@ -116,7 +116,7 @@ def _extreme_levels(levels, name):
         return [
             say(
                 "{level} {t}",
-                level=Name(row.level),
+                level=Name(short.get(row.level, row.level)),
                 t=duration(key("level", name, row.level, "mean_s"), row.mean_s),
             )
             for row in rows.itertuples()
