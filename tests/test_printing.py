@@ -57,9 +57,16 @@ def test_parts_share_the_unit_of_their_total():
         "0 h",
         "± < 0.01 h",
     ]
-    assert texts(lambda part: printing.time_parts([part], 200)[0], 90, 4.6) == ["1.5 min", "0.08 min"]
+    assert texts(lambda part: printing.time_parts([part], 200)[0], 90, 4.6, 0.002) == [
+        "1 min 30 s",
+        "4.6 s",
+        "< 0.01 s",
+    ]
     assert texts(lambda part: printing.time_parts([part], 0.044)[0], 0.0123) == ["12.3 ms"]
-    assert texts(lambda part: printing.time_parts([part], 500 * 3600)[0], 36_000) == ["10 h"]
+    assert texts(lambda part: printing.time_parts([part], 500 * 3600)[0], 36_000, 720_000) == [
+        "10.0 h",
+        "200 h",
+    ]
 
 
 def test_an_interval_of_time_has_one_unit():
@@ -145,6 +152,7 @@ def test_money_is_whole_from_a_hundred_on():
 def test_a_deviation_has_the_unit_of_its_mean():
     assert plain(printing.plus_minus(5.34, 0.42, time=True)) == "5.3 ± 0.4 s"
     assert plain(printing.plus_minus(5.34, math.nan, time=True)) == f"5.3 ± {MISSING} s"
+    assert plain(printing.plus_minus(0.1807, 0.242)) == "0.18 ± 0.24"
     assert plain(printing.plus_minus(5.3e17, 2e15)) == "5.300 × 10¹⁷ ± 2.0 × 10¹⁵"
 
 

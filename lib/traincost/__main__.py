@@ -159,12 +159,27 @@ def page(runs_dir, output, force, workers, scheduler, profile, parameters):
     from traincost.pages import builds
 
     parameters |= {**_set(workers=workers, scheduler=scheduler), "runs_dir": runs_dir}
-    if not profile:
-        _build("profiling", parameters, output, force)
-        return
-    made = partial(_page, "profiling", parameters, output, force=force)
-    paths = builds.recorded(lambda watch: made(watch=watch), output)
+    if profile:
+        made = partial(_page, "profiling", parameters, output, force=force)
+        paths = builds.recorded(lambda watch: made(watch=watch), output)
+    else:
+        paths = [_page("profiling", parameters, output, force=force)]
     click.echo("\n".join(map(str, paths)))
+    if parameters.get("knobs"):
+        _tell_unmatched(paths[0])
+
+
+def _tell_unmatched(page):
+    """Name the knobs of a page whose patterns match no section: nothing was computed of them."""
+    import json
+    import pathlib
+
+    if not isinstance(page, pathlib.Path):  # a URL
+        return
+    report = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
+    for row in report["tables"].get("knobs", {}).get("rows", []):
+        if row["kind"] != "joint" and not row["sections"]:
+            _tell(f"the knob {row['knob']!r} matches no section of these runs; mend its `sections`")
 
 
 def _page(kind, parameters, output, **more):

@@ -21,6 +21,8 @@ class Column:
         ``s``, ``MiB``, ``count``, ``share`` (printed in percent), or empty for a plain number.
     minimum, maximum : float
         Bounds of a valid value, both included.
+    label : str
+        What a table calls it; its name, if left out.
     """
 
     name: str
@@ -28,6 +30,12 @@ class Column:
     meaning: str
     minimum: float = -math.inf
     maximum: float = math.inf
+    label: str = ""
+
+    @property
+    def called(self):
+        """What a table calls it."""
+        return self.label or self.name
 
     def accepts(self, value):
         """Say whether `value` is a finite number within the column's range."""
@@ -63,40 +71,61 @@ _PRINTERS = {
 }
 
 _COST = (
-    Column("cost_runtime_s", "s", "the run end to end: built, trained and scored", 0),
+    Column("cost_runtime_s", "s", "the run end to end: built, trained and scored", 0, label="runtime"),
     Column(
         "cost_runtime_per_run_s",
         "s",
         "runtime · concurrency / models: worker-seconds reserved per model, an upper bound "
         "where the pool idles",
         0,
+        label="runtime per model",
     ),
-    Column("cost_inference_epoch_s", "s", "the test pass as a caller waits for it", 0),
-    Column("cost_inference_batch_s", "s", "forward pass of one test batch, mean", 0),
+    Column(
+        "cost_inference_epoch_s",
+        "s",
+        "the test pass as a caller waits for it",
+        0,
+        label="inference, an epoch",
+    ),
+    Column(
+        "cost_inference_batch_s", "s", "forward pass of one test batch, mean", 0, label="inference, a batch"
+    ),
     Column(
         "cost_memory_mib",
         "MiB",
         "peak of one worker: memory handed to tensors on CUDA, resident memory on CPU; never "
         "divided by the workers",
         0,
+        label="peak memory (MiB)",
     ),
-    Column("cost_parameters", "count", "parameters of the scored model", 0),
-    Column("cost_trainable_parameters", "count", "those that gradient descent moves", 0),
-    Column("cost_frozen_parameters", "count", "those that it does not", 0),
+    Column("cost_parameters", "count", "parameters of the scored model", 0, label="parameters"),
+    Column("cost_trainable_parameters", "count", "those that gradient descent moves", 0, label="trainable"),
+    Column("cost_frozen_parameters", "count", "those that it does not", 0, label="frozen"),
     Column(
         "cost_energy_kwh",
         "",
         "kWh that counters measured: whole GPUs and CPU packages, as far as these have one",
         0,
+        label="energy (kWh)",
     ),
-    Column("cost_energy_gpu_kwh", "", "kWh of whole GPUs, by NVML's counter", 0),
-    Column("cost_energy_cpu_kwh", "", "kWh of CPU packages, by RAPL", 0),
-    Column("cost_concurrency", "count", "models trained at once", 1),
-    Column("cost_models", "count", "models trained in the run", 1),
+    Column("cost_energy_gpu_kwh", "", "kWh of whole GPUs, by NVML's counter", 0, label="of GPUs (kWh)"),
+    Column("cost_energy_cpu_kwh", "", "kWh of CPU packages, by RAPL", 0, label="of CPUs (kWh)"),
+    Column("cost_concurrency", "count", "models trained at once", 1, label="at once"),
+    Column("cost_models", "count", "models trained in the run", 1, label="models a process"),
     Column(
-        "cost_total_flos", "", "FLOP of the training, forward and backward, as its trainer counts them", 0
+        "cost_total_flos",
+        "",
+        "FLOP of the training, forward and backward, as its trainer counts them",
+        0,
+        label="FLOP",
     ),
-    Column("cost_train_samples_per_second", "", "examples trained on per second of training time", 0),
+    Column(
+        "cost_train_samples_per_second",
+        "",
+        "examples trained on per second of training time",
+        0,
+        label="samples a second",
+    ),
 )
 
 COLUMNS = {

@@ -88,15 +88,24 @@ def time_text(seconds):
 
 
 def time_parts(seconds, total_s, signed=False):
-    """Print durations that are parts of one total, or its interval, in the unit of the total.
+    """Print durations that are parts of one total in its unit; those of minutes in minutes and seconds.
 
     >>> print(*time_parts([26_280, 2_160, 40], 55_080, signed=True), sep=", ")
     +7.3 h, +0.6 h, +0.01 h
     >>> print(*time_parts([1.3, 0.07, 0.001, 0], 27.8), sep=", ")
     1.3 s, 0.07 s, < 0.01 s, 0 s
+    >>> print(*time_parts([90, -2, 0.07], 200, signed=True), sep=", ")
+    +1 min 30 s, −2.0 s, +0.07 s
     """
     unit, decimals = _unit_of(abs(total_s))
-    return [_part(value, unit, decimals, signed) for value in seconds]
+    if unit != MINUTES:
+        return [_part(value, unit, decimals, signed) for value in seconds]
+    return [
+        f"{'+' if signed and value > 0 else ''}{time_text(value)}"
+        if abs(value) >= _MINUTE - 0.05
+        else _part(value, SECONDS, 1, signed)
+        for value in seconds
+    ]
 
 
 def time_interval(seconds, low, high):
@@ -105,14 +114,15 @@ def time_interval(seconds, low, high):
     >>> print(*time_interval(36_936, 30_000, 50_000))
     10.3 h 8.3 13.9
     """
-    texts = time_parts([seconds, low, high], seconds)
+    unit, decimals = _unit_of(abs(seconds))
+    texts = [_part(value, unit, decimals, False) for value in (seconds, low, high)]
     return texts[0], *(text.rpartition(SPACE)[0] for text in texts[1:])
 
 
 def _unit_of(total_s):
     """Return the unit of a total and how many decimals its parts have."""
     if total_s >= _HOUR:
-        return HOURS, 1 if total_s < 99.95 * _HOUR else 0
+        return HOURS, 1
     if total_s >= _MINUTE:
         return MINUTES, 1
     for unit in (SECONDS, MILLISECONDS, MICROSECONDS):
@@ -125,7 +135,8 @@ def _part(seconds, unit, decimals, signed):
     if seconds is None or seconds != seconds:
         return MISSING
     sign = "" if not seconds else MINUS if seconds < 0 else "+" if signed else ""
-    text = unit.number(abs(seconds), decimals) if seconds else "0"
+    large = abs(seconds) >= 99.95 * unit.seconds
+    text = unit.number(abs(seconds), 0 if large else decimals) if seconds else "0"
     if text.startswith("<") and sign:  # as good as nothing, on either side
         sign, text = "", text.replace("< ", "± < ")
     return f"{sign}{text}{SPACE}{unit.symbol}".replace("< ", f"<{SPACE}").replace("± ", f"±{SPACE}")
@@ -144,9 +155,9 @@ def share_text(share, fine=False):
     value, size = 100 * float(share), abs(float(share))
     if size < 1e-12 or abs(size - 1) < 1e-9:
         return f"{value:.0f}{SPACE}%".replace("-0", "0").replace("-", MINUS)
+    if fine and size < 2 * SMALLEST_SHARE:
+        return f"{significant(value, 2)}{SPACE}%"
     if size < SMALLEST_SHARE:
-        if fine:
-            return f"{significant(value, 2)}{SPACE}%"
         return f"<{SPACE}0.1{SPACE}%" if value > 0 else f">{SPACE}{MINUS}0.1{SPACE}%"
     if 0.9995 <= size < 1:
         return f">{SPACE}99.9{SPACE}%" if value > 0 else f"<{SPACE}{MINUS}99.9{SPACE}%"
@@ -222,22 +233,27 @@ def _decimals(ends):
 
 
 def plus_minus(mean, deviation, time=False):
-    """Print a mean with its deviation, in its unit and with its digits; a dash for one that is not known.
+    """Print a mean with its deviation, in one unit; a dash for one that is not known.
 
-    >>> print(plus_minus(5.34, 0.42, time=True), plus_minus(1234.5, 3.21), sep=", ")
-    5.3 ± 0.4 s, 1,234 ± 3
+    Plain numbers have two digits of the deviation, and no more than four of the mean.
+
+    >>> print(plus_minus(5.34, 0.42, time=True), plus_minus(0.1807, 0.242), sep=", ")
+    5.3 ± 0.4 s, 0.18 ± 0.24
     """
     if mean != mean:
         return MISSING
     known = deviation == deviation
     if time:
-        first, second = time_parts([mean, deviation], mean)
+        first, second, _ = time_interval(mean, deviation, deviation)
         number, _, unit = first.rpartition(SPACE)
-        return f"{number} ± {second if known else MISSING + SPACE + unit}"
+        return f"{number} ± {second if known else MISSING}{SPACE}{unit}"
     text = significant(mean, 4)
-    if "10" in text and "×" in text:
+    if "×" in text:
         return f"{text} ± {significant(deviation, 2) if known else MISSING}"
-    return f"{text} ± {_fixed(deviation, len(text.partition('.')[2]))}"
+    decimals = len(text.partition(".")[2])
+    if known and deviation > 0:
+        decimals = min(decimals, max(0, 1 - _magnitude(deviation, 2)))
+    return f"{_fixed(mean, decimals)} ± {_fixed(deviation, decimals)}"
 
 
 def difference_texts(value, low, high, signed=False):
@@ -247,9 +263,9 @@ def difference_texts(value, low, high, signed=False):
     +0.031 +0.011 +0.051
     """
     ends = [float(end) for end in (value, low, high)]
-    finite = [end for end in ends if math.isfinite(end) and end]
-    if any(not -4 <= _magnitude(end, 3) < 9 for end in finite[:1]):
-        return tuple(significant(end) for end in ends)
+    largest = max((abs(end) for end in ends if math.isfinite(end)), default=0.0)
+    if largest and not -4 <= _magnitude(largest, 2) < 9:
+        return tuple(significant(end, 2) for end in ends)
     decimals = _decimals(ends)
     return tuple(_fixed(end, decimals, signed) for end in ends)
 
@@ -315,6 +331,18 @@ def money(amount, currency=""):
     small = 0 < amount < 0.01
     text = f"<{SPACE}0.01" if small else f"{amount:,.{2 if amount < 99.995 else 0}f}"
     return f"{text}{SPACE}{currency}" if currency else text
+
+
+def energy(kwh):
+    """Print an energy in the unit in which it reads best.
+
+    >>> print(energy(0.00284), energy(3.61), energy(45_600), sep=", ")
+    2.84 Wh, 3.61 kWh, 45.6 MWh
+    """
+    for unit, size in (("Wh", 1e-3), ("kWh", 1.0)):
+        if kwh < 999.5 * size:
+            return f"{significant(kwh / size)}{SPACE}{unit}"
+    return f"{significant(kwh / 1e3)}{SPACE}MWh"
 
 
 def significant(value, digits=3):

@@ -87,9 +87,9 @@ def test_a_wide_table_says_what_it_does_not_show(tmp_path):
     table = scores(Runs(found)).tables["scores"]
     assert [h.name for h in table.headings][2:] == [f"s{i:02}" for i in range(n)]
     assert list(table.frame)[2:] == [f"s{i:02}" for i in range(n + 2)]  # for the JSON and the CSV
-    assert table.caption.plain().endswith(f"Columns beyond the first {n} of {n + 2} are not shown.")
+    assert table.note.plain().endswith(f"Columns beyond the first {n} of {n + 2} are not shown.")
     few = collection_in(tmp_path / "few", [({"a": 1}, 1.0, {}, {"f1": 1.0}, "completed")])
-    assert "not shown" not in scores(Runs(few)).tables["scores"].caption.plain()
+    assert "not shown" not in scores(Runs(few)).tables["scores"].note.plain()
 
 
 def test_without_rows_all_runs_are_one(collection):
@@ -139,9 +139,10 @@ def test_money_and_energy_are_parameters_times_hours(collection):
     assert total["device_hours"] == pytest.approx(table["device_hours"].iloc[:-1].sum())
     text = str(costs(Runs(collection, rows="task"), devices=4, price_per_hour=2.5, power_w=300.0))
     assert (
-        "12.0 h of device time, at 4 devices a run: 30.07 USD at 2.50 USD an hour, 3.61 kWh at 300 W" in text
+        "took 12.0 h of device time at 4 devices a run: 30.07 USD at 2.50 USD an hour and 3.61 kWh at 300 W"
+        in text
     )
-    assert "8.0 h went into runs that no statistic includes" in text
+    assert "8.0 h of it went into 1 run that no statistic includes" in text
 
 
 def test_without_prices_there_is_no_money(collection):
@@ -155,7 +156,7 @@ def test_levels_with_many_unfinished_runs_are_flagged(collection):
     assert list(table.index) == ["b"]
     assert table.loc["b", "share"] == 0.5
     assert table.loc["b", "flagged"]
-    assert "Not completed: 1 of 2 runs of b." in str(costs(Runs(collection, rows="task")))
+    assert "1 of 2 runs of b did not complete" in str(costs(Runs(collection, rows="task")))
 
 
 @pytest.mark.parametrize(("status", "n"), [("killed", 1), ("duplicate", 0)])
@@ -182,7 +183,7 @@ def test_what_the_runs_on_the_front_share_is_named():
     for name, score in {"easy": worth, "all": np.arange(1.0, 17.0), "one": np.arange(16.0, 0.0, -1)}.items():
         made.runs["score.f1"] = score
         said[name] = str(scores(Runs(made), "f1"))
-    assert said["easy"].startswith("All runs on the front are of task=easy; whether")
+    assert said["easy"].startswith("All runs on the front are of task=easy; no record says whether")
     assert said["all"] == said["one"] == ""
 
 

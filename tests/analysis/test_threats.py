@@ -71,7 +71,7 @@ def test_the_setting_of_the_outer_loop_goes_with_the_order():
     answer = tc.threats(made(config, runtime_s, one_after_another(runtime_s, np.arange(len(config)))))
     assert list(answer.frame["setting"]) == ["task"]
     assert answer.frame["value"].iloc[0] == pytest.approx(0.94, abs=0.01)
-    assert "The order of the runs goes with a setting: task explains" in str(answer)
+    assert "Runs were started in the order of a setting: task explains" in str(answer)
 
 
 def test_the_demo_ran_task_by_task():

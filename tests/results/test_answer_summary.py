@@ -106,7 +106,7 @@ def test_hours_of_runs_left_out_are_counted():
     runs = runs_of({"a": ["x"]}, [36_000.0])
     status = ["failed", "failed", "running"]
     text = str(with_excluded(runs, status=status, runtime_s=[3600.0, np.nan, 1800.0]))
-    left_out = "left out: 3 (2 failed and 1 running); 1.50 h of runtime that no statistic here includes"
+    left_out = "3 runs are left out of every statistic (2 failed and 1 running), which took 1.5 h."
     assert left_out in text.splitlines()
 
 

@@ -121,7 +121,7 @@ def test_the_ids_of_many_runs_are_cut():
 
 
 def test_runs_show_themselves_and_count_what_was_chosen(sweep):
-    assert "profiled runs: 10" in str(sweep)
+    assert "10 completed runs took" in str(sweep)
     assert str(len(sweep.where(task=["a"]))) == "4"
     chosen = sweep.where({"task": HOSTILE}, lr=1)
     assert str(chosen).startswith("2 of 10 completed runs")

@@ -22,7 +22,7 @@ CHECKPOINTS, FILES, DIAGNOSTICS = "checkpoints", "writing files", "diagnostics"
 # Words of a name that decide; a dash behind one stands for any ending. The first kind that has one is it.
 _WORDS = {
     LOADING: "dataload- datamodule prefetch- collate collating",
-    EVALUATION: "eval- val valid- dev test tests testing sanity generat- predict- infer- metric metrics "
+    EVALUATION: "eval- val valid- dev test tests testing sanity generat- gen predict- infer- metric metrics "
     "benchmark-",
     SETUP: "setup configur- initiali- init compil- warmup teardown load loads loading export- download- "
     "upload- checkpoint- ckpt snapshot- save saves saving write writes writing",
@@ -46,6 +46,8 @@ _DIAGNOSTICS = (
     "videos image images sample samples sampling dump print report reports monitor- profile profiling"
 )
 _MATHS = "prob probs likelihood"  # a logarithm is no log
+# Of these, each occurrence is a piece of the work: to run one of them once is no schedule.
+_PIECES = "step steps batch batches next iter sample samples token tokens"
 _HOOK = re.compile(r"on_")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
@@ -112,8 +114,35 @@ def proposal_of(path, section_kinds=None):
         return kind
     if kind == SETUP:
         return CHECKPOINTS if _has(_words(_part(path)), f"{_CHECKPOINTS} {_FILES}") else ""
-    words = _words(_bare(path))
+    words = _words(bare(path))
     return DIAGNOSTICS if kind == OTHER and _has(words, _DIAGNOSTICS) and not _has(words, _MATHS) else ""
+
+
+def bare(path):
+    """Return the last part of a path without the class in front of a dot.
+
+    >>> bare("run_training_epoch/[Strategy].validation_step")
+    'validation_step'
+    """
+    return _part(path).rsplit(".", 1)[-1]
+
+
+def is_hook(path):
+    """Say whether a section is named after when it runs, and not after what it does.
+
+    >>> is_hook("[Callback]ModelCheckpoint.on_train_epoch_end"), is_hook("once")
+    (True, False)
+    """
+    return bool(_HOOK.match(bare(path)))
+
+
+def is_piece(path):
+    """Say whether a section is one step or batch of the work, by its name, and not all of it at a time.
+
+    >>> is_piece("[Strategy].validation_step"), is_piece("epoch/eval")
+    (True, False)
+    """
+    return _has(_words(bare(path)), _PIECES)
 
 
 def checked_kinds(section_kinds):
@@ -141,7 +170,7 @@ def pattern(text):
 
 
 def _by_name(path):
-    part, name = _part(path), _bare(path)
+    part, name = _part(path), bare(path)
     if _HOOK.match(name):
         return SETUP if "checkpoint" in _words(part.removesuffix(name)) else OTHER
     words = _words(name)
@@ -159,11 +188,6 @@ def _by_name(path):
 
 def _part(path):
     return path.rsplit("/", 1)[-1]
-
-
-def _bare(path):
-    """Return the last part of a path without the class in front of a dot."""
-    return _part(path).rsplit(".", 1)[-1]
 
 
 def _has(words, listed):

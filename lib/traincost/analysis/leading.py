@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from traincost.analysis.fields import UNSET
 from traincost.analysis.kinds import TRAINING, kind_of, subject_of
 from traincost.analysis.sections import OTHER, REST, UNATTRIBUTED
 
@@ -93,7 +94,7 @@ def current_values(knob, described):
     """Return the levels of the setting that a knob is named after, or none where there is no such setting."""
     for field in described:
         if field.name == knob or field.name.rsplit(".", 1)[-1] == knob:
-            return field.labels
+            return tuple("not set" if label in (UNSET, "None") else label for label in field.labels)
     return ()
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from traincost.analysis import comparison as analysis
 from traincost.analysis.verdicts import TOO_FEW
 from traincost.columns import SCORE_PREFIX, column
-from traincost.printing import change_text, count, difference_texts, probability, signed, span
+from traincost.printing import MISSING, change_text, count, difference_texts, probability, span
 from traincost.results.numbers import N_LISTED, N_NAMED, key, number_of, plural
 from traincost.results.prose import Name, Number, say
 from traincost.results.tables import Heading, Table, as_printed
@@ -122,18 +122,22 @@ def columns_table(frame):
 def _printed(frame):
     """Return the columns with each value as it is printed."""
     names = [name.removeprefix(SCORE_PREFIX) for name in frame["column"]]
-    printers = [change_text if relative else signed for relative in frame["relative"]]
+    texts = [_change(row) for row in frame.itertuples()]
     return frame.assign(
         name=names,
         **{
             f"{side}_text": [column(name).text(value) for name, value in zip(names, frame[side], strict=True)]
             for side in ("before", "after")
         },
-        difference=[
-            printer(value) if value else "0" for printer, value in zip(printers, frame["change"], strict=True)
-        ],
-        interval=[
-            "–" if np.isnan(low) else span(printer(low), printer(high))
-            for printer, low, high in zip(printers, frame["low"], frame["high"], strict=True)
-        ],
+        difference=[change for change, _ in texts],
+        interval=[interval for _, interval in texts],
     )
+
+
+def _change(row):
+    """Print a change and its interval: of a cost in percent, of a score as a difference."""
+    if row.relative:
+        texts = [change_text(value) for value in (row.change, row.low, row.high)]
+    else:
+        texts = difference_texts(row.change, row.low, row.high, signed=True)
+    return texts[0] if row.change else "0", MISSING if np.isnan(row.low) else span(*texts[1:])

@@ -422,7 +422,10 @@ def _classes_table(estimated):
     return Table(
         "classes",
         say(
-            "What such intervals of 90 % hold of the totals that Epoch AI's list (2025-08) records, by class."
+            "What such intervals of {level} hold of the totals that Epoch AI's list of {month} records, by "
+            "class.",
+            level=Number("classes.level", LEVEL, percent(LEVEL)),
+            month=When("2025-08"),
         ),
         (
             Heading("kind", "class"),

@@ -54,7 +54,7 @@ def _table(frame):
     settings = [name for name in frame if name.startswith(PREFIX) and frame[name].nunique(dropna=False) > 1]
     return Table(
         "listing",
-        say("Each run with the settings that differ between these runs."),
+        say("Each run with the settings that differ between these runs"),
         (
             Heading("run_id", "run"),
             Heading("status", "status"),

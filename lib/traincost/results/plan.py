@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from traincost.analysis import plan as analysis
 from traincost.printing import count, money, percent, plain, share_text, time_interval, time_text
-from traincost.results.numbers import N_NAMED, names, number_of
+from traincost.results.numbers import N_NAMED, names, number_of, plural
 from traincost.results.prose import Number, say
 from traincost.results.result import Headline, Items, Result
 from traincost.results.tables import Heading, Table, as_printed
@@ -76,7 +76,7 @@ def plan(runs, levels=None, *, seeds=1, knobs=None, devices=1, price_per_hour=No
     Examples
     --------
     >>> print(plan(runs, {"task_name": ["sorting"]}, seeds=3))  # doctest: +ELLIPSIS
-    18 runs in 6 configurations: 8.3 min (8.0 to 8.7), 8 min 21 s of device time...
+    18 runs in 6 configurations take 8.3 min (8.0 to 8.7): 8.3 min of device time...
     """
     proposal = analysis.checked(
         {
@@ -108,11 +108,13 @@ def plan(runs, levels=None, *, seeds=1, knobs=None, devices=1, price_per_hour=No
 def _whole(table, currency):
     whole = table.iloc[-1]
     return say(
-        "{n} runs in {k} configurations: {hours} ({low} to {high}), {d} of device time{money}",
+        "{n} {runs} in {k} {configurations} {take} {hours} ({low} to {high}): {spent}.",
         n=number_of("plan.n_runs", whole["n_runs"]),
+        runs=plural(whole["n_runs"], "run"),
         k=number_of("plan.n_configurations", len(table) - 1),
-        d=hours_of("plan.device_hours", whole["device_hours"]),
-        money=spent("plan.money", whole, currency),
+        configurations=plural(len(table) - 1, "configuration"),
+        take=plural(whole["n_runs"], "takes", "take"),
+        spent=spent("plan", whole, currency),
         **interval("plan", whole),
     )
 
@@ -131,11 +133,18 @@ def interval(base, row, names=("hours", "low", "high")):
     }
 
 
-def spent(name, row, currency):
-    """Say what it costs behind a comma, or nothing where no price is given."""
-    if "money" not in row:
-        return ""
-    return say(", {m}", m=Number(name, float(row["money"]), money(row["money"], currency)))
+def spent(base, row, currency):
+    """Say the device time, and what it costs where a price is given."""
+    hours = 3600 * row["device_hours"]
+    text = time_interval(hours, hours, hours)[0]  # in the unit of the hours beside it
+    cost = ""
+    if "money" in row:
+        cost = say(" for {m}", m=Number(f"{base}.money", float(row["money"]), money(row["money"], currency)))
+    return say(
+        "{d} of device time{cost}",
+        d=Number(f"{base}.device_hours", float(row["device_hours"]), text),
+        cost=cost,
+    )
 
 
 def _with_knobs(table):
@@ -143,7 +152,7 @@ def _with_knobs(table):
         return []
     return [
         say(
-            "with the knobs turned at least {least}, if each saves the most that it can",
+            "With the knobs turned they take at least {least}, if each saves the most that it can.",
             least=hours_of("plan.hours_at_least", table["hours_at_least"].iloc[-1]),
         )
     ]
@@ -157,7 +166,7 @@ def failed(runs, table):
     hours = table["hours"].iloc[-1] * share / (1 - share)
     return [
         say(
-            "failed runs took {share} of all hours so far; the same share would add {hours}",
+            "Failed runs took {share} of all hours so far: the same share would add {hours}.",
             share=Number("plan.failed_share", share, share_text(share)),
             hours=hours_of("plan.failed_hours", hours),
         )
@@ -175,8 +184,10 @@ def never_run(table):
         listed.append(say("{n} more", n=number_of("plan.n_more_never_run", len(unseen) - N_NAMED)))
     return [
         say(
-            "never run so far, and predicted from what each setting does by itself: {n} of {of} "
-            "combinations ({l})",
+            "{n} of {of} combinations {were} never run, and {are} predicted from what each setting does by "
+            "itself: {l}.",
+            were=plural(len(unseen), "was", "were"),
+            are=plural(len(unseen), "is", "are"),
             n=number_of("plan.n_never_run", len(unseen)),
             of=number_of("plan.n_configurations", len(cells)),
             l=listed,
@@ -192,21 +203,24 @@ def trust(runs, table):
     if (unseen or not repeated) and analysis.interacts(runs.frame, runs.described):
         what = "a combination never run" if repeated else "any combination"
         said.append(
-            say("the factors interact in these runs: {what} may be off by more than the interval", what=what)
+            say(
+                "The settings act together in these runs: {what} may be off by more than its interval.",
+                what=what,
+            )
         )
     if unseen and analysis.hides_interactions(runs.frame, runs.described):
         said.append(
             say(
-                "whether settings act together cannot be told from these runs: if they do, a combination "
-                "never run may be off by more than the interval"
+                "Whether settings act together cannot be told from these runs: if they do, a combination "
+                "never run may be off by more than its interval."
             )
         )
     tested = analysis.left_out(runs.frame, runs.described)
     if len(tested):
         said.append(
             say(
-                "predicted from the others, {n} of {of} configurations run before lie within their {level} "
-                "interval",
+                "Predicted from the others, {n} of {of} configurations run before lie within their {level} "
+                "interval.",
                 n=number_of("predicted.n_inside", tested["inside"].sum()),
                 of=number_of("predicted.n", len(tested)),
                 level=Number("predicted.coverage", analysis.COVERAGE, percent(analysis.COVERAGE)),

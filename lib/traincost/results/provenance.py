@@ -7,7 +7,7 @@ import pandas as pd
 from traincost.analysis.fields import ALL_RUNS
 from traincost.printing import count, time_text
 from traincost.results.numbers import number_of
-from traincost.results.prose import Name, Number, Phrase, say
+from traincost.results.prose import Name, Number, say
 from traincost.results.result import More, Result
 from traincost.results.tables import MAX_RUN_ROWS, MAX_RUNS, Heading, Table, of_one
 
@@ -41,7 +41,7 @@ def provenance(runs, *, name=""):
         ),
         More(
             say("What each setting is taken for, and how the verdicts were reached"),
-            (_permutations(runs.effects), _fields_table(runs.fields, len(runs.frame))),
+            (_permutations(runs.effects), _fields_table(runs.fields, len(runs.frame)), _names_table(runs)),
         ),
         prefix=name,
         of=runs.label,
@@ -60,7 +60,7 @@ def _same_in_every_run(runs):
         say(
             "Same in every run: {s}{tail}.",
             s=[
-                say("{name} {value}", name=Name(name), value=Phrase(_short_level(shared[name])))
+                say("{name} {value}", name=Name(name), value=Name(_short_level(shared[name])))
                 for name in chosen
             ],
             tail=say(", and {n} more", n=number_of("settings.more", more)) if more else "",
@@ -87,12 +87,7 @@ def _permutations(effects):
         )
     ]
     if n_runs == n_configurations:
-        said.append(
-            say(
-                "In this collection no configuration was repeated, so what varies between repetitions is "
-                "not known."
-            )
-        )
+        said.append(say("No configuration was repeated, so how far repetitions differ is not known."))
     return said
 
 
@@ -131,6 +126,24 @@ def _of_all(n, of):
         "slowest {n} of {of} completed runs",
         n=Number("runs.n_listed", n, count(n)),
         of=Number("runtime.n", of, count(of)),
+    )
+
+
+def _names_table(runs):
+    """The whole names of levels that a page shortens."""
+    rows = [
+        (field.name, short, level)
+        for field in runs.described
+        if field.is_factor
+        for level, short in runs.short(field.name).items()
+        if short != level
+    ]
+    return Table(
+        "names",
+        say("Levels whose names are shortened here"),
+        (Heading("setting", "setting"), Heading("short", "here"), Heading("level", "whole name", code=True)),
+        pd.DataFrame(rows, columns=["setting", "short", "level"]),
+        len(runs.frame),
     )
 
 

@@ -15,7 +15,6 @@ from traincost.results.plan import (
     device_time,
     factors_of,
     failed,
-    hours_of,
     interval,
     never_run,
     printed_hours,
@@ -112,15 +111,15 @@ def _whole(found, currency):
             "Nothing remains: each of the {n} combinations of the grid was run{often}.", n=n, often=often
         )
     return say(
-        "{left} {runs} of {n} combinations {remain}, {work} of them at work: {hours} "
-        "({low} to {high}), {d} of device time{money}",
+        "{left} {runs} of {n} combinations {remain}, {work} of them at work. {they} {hours} "
+        "({low} to {high}): {spent}.",
         left=number_of("remaining.n_runs", whole["n_to_run"] + whole["n_at_work"]),
         runs=plural(whole["n_to_run"] + whole["n_at_work"], "run"),
         remain=plural(whole["n_to_run"] + whole["n_at_work"], "remains", "remain"),
+        they=plural(whole["n_to_run"] + whole["n_at_work"], "It takes", "They take"),
         n=n,
         work=number_of("remaining.n_at_work", whole["n_at_work"]),
-        d=hours_of("remaining.device_hours", whole["device_hours"]),
-        money=spent("remaining.money", whole, currency),
+        spent=spent("remaining", whole, currency),
         **interval("remaining", whole),
     )
 
@@ -129,23 +128,22 @@ def _until(found):
     """When the last run ends, if as many run at once as so far."""
     middle, low, high = found.wall_hours
     if middle != middle:
-        return [say("when the runs started is not recorded, so when the rest ends is not known: set at_once")]
+        return [say("When the runs started is not recorded: set at_once to learn when the rest ends.")]
     took = say(
-        "with {k} at once, the last ends after {wall_middle} ({wall_low} to {wall_high})",
+        "With {k} at once, the last ends after {wall_middle} ({wall_low} to {wall_high})",
         k=number_of("remaining.at_once", found.at_once),
         **interval("remaining", dict(zip(_WALL, found.wall_hours, strict=True)), _WALL),
     )
     if found.latest_s != found.latest_s:
-        return [took]
+        return [say("{took}.", took=took)]
+    ends = [When(_moment(found.latest_s + 3600 * hours)) for hours in (middle, low, high)]
     return [
         say(
-            "{took}: on {end} ({a} to {b}), counted from {latest}, the last moment that a run recorded",
+            "{took}: on {end}{range}, counted from {latest}, the last moment that a run recorded.",
             took=took,
+            end=ends[0],
+            range=say(" ({a} to {b})", a=ends[1], b=ends[2]) if ends[1] != ends[2] else "",
             latest=When(_moment(found.latest_s)),
-            **{
-                name: When(_moment(found.latest_s + 3600 * hours))
-                for name, hours in (("end", middle), ("a", low), ("b", high))
-            },
         )
     ]
 
@@ -163,7 +161,7 @@ def _unsure(found):
     if found.n_overdue:
         said.append(
             say(
-                "{n} {runs} at work longer than nearly all that was predicted, and {are} taken to end now",
+                "{n} {runs} at work longer than nearly all that was predicted, and {are} taken to end now.",
                 n=number_of("remaining.n_overdue", found.n_overdue),
                 runs=plural(found.n_overdue, "run is", "runs are"),
                 are=plural(found.n_overdue, "is", "are"),
@@ -172,8 +170,8 @@ def _unsure(found):
     if found.n_unknown:
         said.append(
             say(
-                "{n} {runs} at work or failed with a level that no completed run has: left out, since "
-                "nothing is known of it",
+                "{n} {runs} at work or failed with a level that no completed run has: nothing is known of "
+                "it, so it is left out.",
                 n=number_of("remaining.n_unknown", found.n_unknown),
                 runs=plural(found.n_unknown, "run is", "runs are"),
             )

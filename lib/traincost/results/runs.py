@@ -19,6 +19,7 @@ from traincost.reading.collection import Collection, read_collection
 from traincost.reading.formats.table import Table as TableColumns
 from traincost.results.snapshot import nothing_chosen, snapshot
 from traincost.results.tables import MAX_RUNS
+from traincost.words import short_names
 
 
 def read(
@@ -226,6 +227,13 @@ class Runs:
         ]
         return pd.DataFrame(rows, columns=["field", "kind", "n_levels", "level", "reason"])
 
+    def short(self, setting):
+        """Return a mapping of the levels of a setting to what a page calls them (`words.short_names`)."""
+        for described in self.described:
+            if described.name == setting:
+                return short_names(described.labels)
+        return {}
+
     @functools.cached_property
     def timing(self):
         """The sections as arrays (`analysis.sections.Timing`)."""
@@ -255,7 +263,13 @@ class Runs:
     @functools.cached_property
     def bounds(self):
         """What each knob can save at most (`analysis.knobs.bounds`)."""
-        return knobs.bounds(self.timing, self.knobs, self.cadence_section or None, self.axes[0].codes)
+        return knobs.bounds(
+            self.timing,
+            self.knobs,
+            self.cadence_section or None,
+            self.axes[0].codes,
+            self.section_kinds,
+        )
 
     @property
     def more(self):

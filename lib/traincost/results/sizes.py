@@ -75,15 +75,15 @@ def size_of(what, row):
     """Say the size beside a verdict: what follows the factor's name, or nothing where it has none."""
     if not row.size_kind or not np.isfinite(row.size_low):
         return ""
-    name = key("effects", row.factor, "size")
+    name, short = key("effects", row.factor, "size"), what.runs.short(row.factor)
     printer = {RATIO: ratio_texts, DOUBLING: effect_texts}.get(row.size_kind, difference_texts)
     size, low, high = printer(row.size, row.size_low, row.size_high)
     parts = {
         "size": Number(name, float(row.size), size),
         "low": Number(f"{name}_low", float(row.size_low), low),
         "high": Number(f"{name}_high", float(row.size_high), high),
-        "a": Name(row.level),
-        "b": Name(row.than),
+        "a": Name(short.get(row.level, row.level)),
+        "b": Name(short.get(row.than, row.than)),
     }
     if row.size_kind in (DOUBLING, DOUBLED):
         return say(": doubling it goes with {size} ({low} to {high})", **parts)

@@ -4,7 +4,7 @@ from traincost.analysis import levels
 from traincost.analysis.verdicts import CHANCE
 from traincost.printing import count, time_text
 from traincost.reading.formats.statuses import EVIDENCE, NOT_RECORDED
-from traincost.results.numbers import N_NAMED, duration, key, names, number_of
+from traincost.results.numbers import N_NAMED, duration, key, names, number_of, plural
 from traincost.results.prose import Name, Number, When, say
 from traincost.results.result import Items, Result
 from traincost.results.tables import MAX_RUN_ROWS, Heading, Origin, Table, of_one
@@ -28,7 +28,7 @@ def snapshot(runs):
         *_runtime_columns(runs.runtime_columns),
         *_runtimes(runs.runtime_s),
         *_shared_settings(runs.described, runs.shared_settings),
-        *_extreme_levels(by_level, by.name),
+        *_extreme_levels(by_level, by.name, runs.short(by.name)),
         *_slowest_level(by_other, across, runs.effects),
         *_started(runs.frame),
         *_ends(runs.frame),
@@ -53,25 +53,30 @@ def nothing_chosen(runs):
 
 
 def _runtimes(runtime_s):
-    """Count, mean, median and range of the runtimes, as list items."""
+    """How many runs, and how long they took in all, on average and at most."""
     n = number_of("runtime.n", len(runtime_s))
 
-    def took(name, seconds):
-        return duration(f"runtime.{name}_s", seconds)
+    def took(name):
+        values = {
+            "mean": runtime_s.mean(),
+            "median": runtime_s.median(),
+            "min": runtime_s.min(),
+            "max": runtime_s.max(),
+            "total": runtime_s.sum(),
+        }
+        return duration(f"runtime.{name}_s", values[name])
 
-    items = [say("profiled runs: {n}", n=n)]
     if len(runtime_s) == 1:
-        return [*items, say("runtime of the only run: {t}", t=took("mean", runtime_s.mean()))]
+        return [say("{n} completed run took {t}.", n=n, t=took("mean"))]
     return [
-        *items,
-        say("mean profiled runtime: {t}", t=took("mean", runtime_s.mean())),
-        say("median profiled runtime: {t}", t=took("median", runtime_s.median())),
+        say("{n} completed runs took {t} in all.", n=n, t=took("total")),
         say(
-            "range: {low} to {high}",
-            low=took("min", runtime_s.min()),
-            high=took("max", runtime_s.max()),
+            "A run took {mean} on average (median {median}), from {low} to {high}.",
+            mean=took("mean"),
+            median=took("median"),
+            low=took("min"),
+            high=took("max"),
         ),
-        say("in total: {t}", t=took("total", runtime_s.sum())),
     ]
 
 
@@ -80,7 +85,7 @@ def _runtime_columns(columns):
     if not columns:
         return []
     what = "the sum of the columns {c}" if len(columns) > 1 else "the column {c}"
-    return [say("runtime: " + what + " of the table", c=names(columns))]
+    return [say("Runtime is " + what + " of the table.", c=names(columns))]
 
 
 def _shared_settings(fields, names=None):
@@ -92,14 +97,14 @@ def _shared_settings(fields, names=None):
     listed = [Name(f"{name}={_short_level(shared[name])}") for name in chosen]
     more = len(shared) - len(chosen) if names is None else 0
     tail = say(", and {n} more", n=number_of("settings.more", more)) if more else ""
-    return [say("shared runtime settings in this collection: {s}{tail}", s=listed, tail=tail)]
+    return [say("Same in every run: {s}{tail}.", s=listed, tail=tail)]
 
 
 def _short_level(text, limit=60):
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _extreme_levels(levels, name):
+def _extreme_levels(levels, name, short):
     """The slowest and the fastest levels of a factor by mean runtime, as list items.
 
     `levels` has ``level``, ``mean_s``, slowest first.
@@ -111,7 +116,7 @@ def _extreme_levels(levels, name):
         return [
             say(
                 "{level} {t}",
-                level=Name(row.level),
+                level=Name(short.get(row.level, row.level)),
                 t=duration(key("level", name, row.level, "mean_s"), row.mean_s),
             )
             for row in rows.itertuples()
@@ -120,8 +125,8 @@ def _extreme_levels(levels, name):
     n = min(N_NAMED, len(levels) // 2)
     fastest = levels.iloc[::-1].head(min(2, n))
     return [
-        say("slowest {f} by mean: {rows}", f=Name(name), rows=listed(levels.head(n))),
-        say("fastest {f} by mean: {rows}", f=Name(name), rows=listed(fastest)),
+        say("Slowest {f} on average: {rows}.", f=Name(name), rows=listed(levels.head(n))),
+        say("Fastest {f} on average: {rows}.", f=Name(name), rows=listed(fastest)),
     ]
 
 
@@ -133,7 +138,7 @@ def _slowest_level(levels, field, effects):
     number = duration(key("level", field.name, row.level, "mean_s"), row.mean_s)
     return [
         say(
-            "slowest of {f} on average: {level} at {t}{doubt}",
+            "Slowest {f} on average: {level} {t}{doubt}.",
             f=Name(field.name),
             level=Name(row.level),
             t=number,
@@ -148,8 +153,8 @@ def _started(runs):
     if not times:
         return []
     if times[0][:10] == times[-1][:10]:
-        return [say("started on {day}", day=When(times[0][:10]))]
-    return [say("started from {a} to {b}", a=When(times[0][:10]), b=When(times[-1][:10]))]
+        return [say("Started on {day}.", day=When(times[0][:10]))]
+    return [say("Started from {a} to {b}.", a=When(times[0][:10]), b=When(times[-1][:10]))]
 
 
 def _ends(runs):
@@ -164,11 +169,11 @@ def _ends(runs):
             say("{e} ({n})", e=Name(name), n=number_of(key("evidence", name, "n"), int(found[name])))
             for name in known
         ]
-        items.append(say("that they came to their end is known by {rows}", rows=rows))
+        items.append(say("That they came to their end is known by {rows}.", rows=rows))
     if unknown:
         items.append(
             say(
-                "for {n} runs the end is not recorded: they count, as their runtime is known",
+                "The end of {n} runs is not recorded: they count, as their runtime is known.",
                 n=number_of("evidence.unknown.n", unknown),
             )
         )
@@ -182,19 +187,25 @@ def _machines(runs):
     hosts, devices = (runs[name][runs[name] != ""] for name in ("host", "device"))
     items = []
     if len(hosts):
-        items.append(say("machines: {n}", n=number_of("machines.n", hosts.nunique())))
+        items.append(
+            say(
+                "They ran on {n} {machines}.",
+                n=number_of("machines.n", hosts.nunique()),
+                machines=plural(hosts.nunique(), "machine"),
+            )
+        )
     if len(devices):
         rows = [
             say("{d} ({n})", d=Name(name), n=number_of(key("device", name, "n"), int(n)))
             for name, n in devices.value_counts().head(N_NAMED).items()
         ]
-        items.append(say("devices: {rows}", rows=rows))
+        items.append(say("Devices: {rows}.", rows=rows))
     counted = runs["devices"].notna()
     if counted.any():
         device_s = float((runs["devices"] * runs["runtime_s"])[counted].sum())
         items.append(
             say(
-                "device time: {h}, of the {n} runs whose devices are recorded",
+                "The {n} runs whose devices are recorded took {h} of device time.",
                 h=Number("device_hours", device_s / 3600, time_text(device_s)),
                 n=number_of("device_hours.n", int(counted.sum())),
             )
@@ -205,7 +216,7 @@ def _machines(runs):
 def _excluded(table):
     """How many runs were left out, why, and what they cost."""
     if not len(table):
-        return [say("left out: none")]
+        return [say("No run was left out.")]
     by_status = table["status"].value_counts(sort=True)
     reasons = [
         say("{n} {status}", n=number_of(key("excluded", status, "n"), n), status=Name(status))
@@ -213,13 +224,14 @@ def _excluded(table):
     ]
     hours = table["runtime_s"].clip(lower=0).sum()
     tail = say(
-        "; {t} of runtime that no statistic here includes",
+        ", which took {t}",
         t=duration("excluded.runtime_s", hours),
     )
     return [
         say(
-            "left out: {n} ({reasons}){tail}",
+            "{n} {runs} left out of every statistic ({reasons}){tail}.",
             n=number_of("excluded.n", len(table)),
+            runs=plural(len(table), "run is", "runs are"),
             reasons=reasons,
             tail=tail if hours > 0 else "",
         )
@@ -233,7 +245,7 @@ def counted(runs):
         "; beside them {n} that no statistic includes", n=number_of("chosen.n_excluded", len(runs.excluded))
     )
     return say(
-        "{n} of {all} completed runs, {t} of runtime{rest}.",
+        "{n} of {all} completed runs took {t}{rest}.",
         n=number_of("chosen.n", len(runs.frame)),
         all=number_of("chosen.n_all", len(runs.frame) if runs.of_all is None else runs.of_all),
         t=duration("chosen.total_s", total_s),
