@@ -163,7 +163,6 @@ def _bars(means, by, runs):
         ),
         legend=fluid.legend(rows[0].parts, "mean-runs"),
         drawn=Figure("composition", share, draw_composition, say("Mean run of each level by section."), ()),
-        aliases=("figure-composition",),
     )
 
 
