@@ -64,6 +64,10 @@ def test_the_places_of_a_page_are_those_people_link_to(published, name, expected
     assert set(re.findall(r'<a [^>]*href="#([^"]+)"', page)) <= {*places, "main"}
 
 
+def plain(text):
+    return text.replace("\N{NO-BREAK SPACE}", " ")
+
+
 NAMES = ["golden", "demo", "compare", "benchmark", "demo-card", "milestones"]
 
 

@@ -11,6 +11,7 @@ from traincost.estimation import energy, evidence
 from traincost.estimation import estimates as estimation
 from traincost.estimation.compute import REPORTED, STAGES, WHOLE_RUN
 from traincost.estimation.estimates import DISAGREE
+from traincost.estimation.uncertainty import LEVEL
 from traincost.printing import count, percent, significant
 from traincost.results import checks
 from traincost.results.contradictions import contradiction_blocks
