@@ -40,6 +40,7 @@ def name_points(axes, x, y, names, most):
     inside = axes.get_window_extent()
     centres = axes.transData.transform(list(zip(x, y, strict=True)))
     taken = [Bbox.from_extents(*(centre - ROOM * scale), *(centre + ROOM * scale)) for centre in centres]
+    taken += [label.get_window_extent() for label in axes.get_yticklabels() if label.get_text()]
     written = []
     for i, name in enumerate(names):
         if len(written) == most:
