@@ -25,6 +25,7 @@ NOTEBOOK_COMMANDS = {
     "explore": "explore",
 }
 DEMO = ROOT / "notebooks/runs/demo-sweep"
+CONFIG = ROOT / "tests/data/gpt2.json"
 HEAVY = {"yaml", "numpy", "pandas", "nbformat", "papermill", "jupyter_client"}
 
 
@@ -146,6 +147,13 @@ def test_the_shell_completes_commands(monkeypatch):
         ),
         (["page", DEMO, "--workers", "-1"], "`workers` must be at least 0, got -1"),
         (["compare", DEMO, "nowhere"], "after '"),
+        (["count", DEMO / "none.json"], "none.json' cannot be opened"),
+        (["count", ROOT / "params/literature.yaml"], "literature.yaml' "),
+        (
+            ["count", CONFIG, "--tokens", "7 apples"],
+            "`tokens` must be a number, got '7 apples'; accepted is a",
+        ),
+        (["count", CONFIG, "--context", "0"], "`context` must be a whole number from 1 to"),
         (["estimate", DEMO, "-p", "n_draws", "few"], "`n_draws` must be a whole number, got 'few'"),
         (["estimate", DEMO, "-p", "claims", "none.yaml"], "none.yaml' does not exist"),
         (["publish", "none.ipynb"], "the notebook none.ipynb cannot be read: No such file or directory"),

@@ -144,7 +144,7 @@ def test_every_task_gives_pairs_of_known_characters(torch):
 
 
 def test_counting_the_flop_of_a_model(torch):
-    from traincost.estimation.compute import count_forward_flop
+    from traincost.estimation.counting import count_forward_flop
 
     model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))
     total, uncounted = count_forward_flop(model, torch.ones(3, 8))
@@ -153,7 +153,7 @@ def test_counting_the_flop_of_a_model(torch):
 
 
 def test_a_model_of_which_nothing_is_counted_is_refused(torch):
-    from traincost.estimation.compute import count_forward_flop
+    from traincost.estimation.counting import count_forward_flop
 
     with pytest.raises(ValueError, match=r"found no operation it can count.*embedding"):
         count_forward_flop(torch.nn.Embedding(5, 3), torch.tensor([1, 2]))
@@ -161,7 +161,7 @@ def test_a_model_of_which_nothing_is_counted_is_refused(torch):
 
 def test_the_demo_models_count_agrees_with_torchs(torch):
     from demo.vae import SequenceVAE
-    from traincost.estimation.compute import count_forward_flop
+    from traincost.estimation.counting import count_forward_flop
 
     model = SequenceVAE(hidden=24, latent=4)
     question, answer = torch.ones(1, 7, dtype=torch.long), torch.ones(1, 9, dtype=torch.long)

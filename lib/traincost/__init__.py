@@ -18,6 +18,7 @@ _HOMES = {
     "levels": "results.levels",
     "listing": "results.listing",
     "occurrences": "results.occurrences",
+    "differences": "results.differences",
     "shares": "results.shares",
     "knobs": "results.knobs",
     "costs": "results.costs",
@@ -32,6 +33,9 @@ _HOMES = {
     "remaining": "results.remaining",
     "estimate": "results.estimates",
     "trends": "results.trends",
+    "count": "results.count",
+    "emissions": "results.energy",
+    "utilisation": "results.utilisation",
     "choose": "pages.choosing",
 }
 __all__ = sorted(_HOMES)

@@ -21,6 +21,7 @@ _LIMITS = {
     errno.EDQUOT: "the quota of this user on that disk",
     errno.ENOSPC: "that disk is full",
 }
+NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 CELL_FAILED, USAGE_ERROR, INTERRUPTED = 1, 2, 130
 
 
@@ -50,7 +51,7 @@ def _tell(line):
 
 def _printable(text):
     """Keep a name from a file from moving the cursor, or from looking like a line of ours."""
-    return "".join(c if c.isprintable() else "�" for c in text)
+    return "".join(c if c.isprintable() else " " if c == NO_BREAK_SPACE else "�" for c in text)
 
 
 class _NotebookCommand(click.Command):
@@ -166,12 +167,27 @@ def page(runs_dir, output, force, workers, scheduler, profile, parameters):
     from traincost.pages import builds
 
     parameters |= {**_set(workers=workers, scheduler=scheduler), "runs_dir": runs_dir}
-    if not profile:
-        _build("profiling", parameters, output, force)
-        return
-    made = partial(_page, "profiling", parameters, output, force=force)
-    paths = builds.recorded(lambda watch: made(watch=watch), output)
+    if profile:
+        made = partial(_page, "profiling", parameters, output, force=force)
+        paths = builds.recorded(lambda watch: made(watch=watch), output)
+    else:
+        paths = [_page("profiling", parameters, output, force=force)]
     click.echo("\n".join(map(str, paths)))
+    if parameters.get("knobs"):
+        _tell_unmatched(paths[0])
+
+
+def _tell_unmatched(page):
+    """Name the knobs of a page whose patterns match no section: nothing was computed of them."""
+    import json
+    import pathlib
+
+    if not isinstance(page, pathlib.Path):  # a URL
+        return
+    report = json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))
+    for row in report["tables"].get("knobs", {}).get("rows", []):
+        if row["kind"] != "joint" and not row["sections"]:
+            _tell(f"the knob {row['knob']!r} matches no section of these runs; mend its `sections`")
 
 
 def _page(kind, parameters, output, **more):
@@ -301,6 +317,32 @@ def index(runs_dir, output, format, workers, scheduler):
 
 
 @commands.command()
+@click.argument("config", type=click.Path())
+@click.option("--tokens", metavar="N", help="Tokens of the whole training: 2T, 1.5e9.")
+@click.option("--context", type=int, metavar="N", help="Tokens of a sequence (that of the file).")
+@click.option("--json", metavar="FILE", help="Write the numbers to this file.")
+@click.option("--card", metavar="FILE", help="Write them as a small page to this file.")
+def count(config, tokens, context, json, card):
+    """Count the parameters, FLOP and memory of a model.
+
+    CONFIG is a config.json of Hugging Face, or the folder that holds it.
+
+    \b
+    Example: traincost count config.json --tokens 2T --context 4096
+    """
+    from traincost.results import count as results
+
+    found = results.count(config, tokens=tokens, context=context)
+    if json:
+        _write(json, results.as_json(found))
+    if card:
+        from traincost.pages import exporter
+
+        _write(card, exporter.framed(f"{_printable(found.of)}: parameters and FLOP", found.html()))
+    click.echo("\n".join(map(_printable, results.lines(found))))
+
+
+@commands.command()
 @click.argument("file", type=click.Path())
 def audit(file):
     """Print where the figures that systems report contradict.
@@ -310,15 +352,16 @@ def audit(file):
     \b
     Example: traincost audit systems.yaml
     """
-    from traincost.estimation import estimates
+    from traincost.estimation import contradictions, estimates
+    from traincost.printing import significant
     from traincost.results.systems import read_systems
 
     reported = read_systems(file)
-    found = estimates.contradictions(estimates.estimate_systems(reported.frame), reported.frame)
+    found = contradictions.contradictions(estimates.estimate_systems(reported.frame), reported.frame)
     for row in found.itertuples():
         line = (
-            f"{row.subject}: {row.kind}: {row.first:.3g} ({row.first_source}) against "
-            f"{row.second:.3g} ({row.second_source}), ratio {row.ratio:.3g}"
+            f"{row.subject}: {row.kind}: {significant(row.first)} ({row.first_source}) against "
+            f"{significant(row.second)} ({row.second_source}), ratio {significant(row.ratio)}"
         )
         click.echo(_printable(line))
     for row in reported.rejected.itertuples():
@@ -371,12 +414,15 @@ def check(before, after, max_slowdown, max_lost, json, junit, markdown, paramete
 def _gated(before, after, settings, max_slowdown, max_lost):
     """Return what the gate finds of two directories."""
     from traincost.analysis import gate, pairs
+    from traincost.analysis.subsets import subset
     from traincost.reading.collection import read_collection
 
     limit = gate.limit(max_slowdown)
     reading = {"format": settings["format"], "path_pattern": settings["path_pattern"]}
     first = read_collection(before, **reading)
     second = read_collection(after, **reading, require_runs=False)
+    if settings["where"]:
+        first, second = (subset(found, settings["where"]) for found in (first, second))
     choices = settings["pair_by"], settings["replicates"]
     if not len(second.runs) and len(second.excluded):
         return gate.nothing_left(first, second, pairs.pair(first, first, *choices), limit, max_lost)

@@ -1,8 +1,12 @@
 """Names that stay apart, and the order in which people read them."""
 
+import collections
 import re
 
+MAX_LEVEL = 26  # characters of a level's name that a page shows as it is
 _DIGITS = re.compile("[0-9]+")
+# A word, or several in one: a number with its sign and point, a name with dots or single dashes.
+_TOKEN = re.compile(r"\w+(?:[.+-]\w+)*")
 
 
 # What YAML 1.1 has for truth values; a file of settings that was read by it has the level True for on.
@@ -36,6 +40,41 @@ def unique(labels, taken=()):
         used.add(name)
         found.append(name)
     return tuple(found)
+
+
+def short_names(names, limit=MAX_LEVEL):
+    """Return a mapping of names to shorter ones: those over `limit` lose the words that all of these share.
+
+    Words that stay are set as they were where they stood side by side, else apart. All names stay as they
+    are where two would read alike, and one that would lose all its words does.
+
+    >>> a, b = (f"name=model--tags=['{tag}', 'gru']--namespace=lib" for tag in ("dar", "mgr"))
+    >>> list(short_names([a, b, "(unset)"]).values())
+    ['dar', 'mgr', '(unset)']
+    """
+    names = list(dict.fromkeys(map(str, names)))
+    long = [name for name in names if len(name) > limit]
+    if len(long) < 2:
+        return dict(zip(names, names, strict=True))
+    words = [collections.Counter(_TOKEN.findall(name)) for name in long]
+    shared = words[0]
+    for each in words[1:]:
+        shared = shared & each
+    short = {name: name if len(name) <= limit else _without(name, shared) or name for name in names}
+    return short if len(set(short.values())) == len(names) else dict(zip(names, names, strict=True))
+
+
+def _without(name, shared):
+    """Return a name without its words that are `shared`, each as often as that is."""
+    left, kept, end = collections.Counter(shared), [], -1
+    for token in _TOKEN.finditer(name):
+        if left[token[0]]:
+            left[token[0]] -= 1
+            end = -1
+            continue
+        kept.append(name[end : token.end()] if end >= 0 else f"{' ' if kept else ''}{token[0]}")
+        end = token.end()
+    return "".join(kept)
 
 
 def natural(text):

@@ -1,6 +1,7 @@
 """The change adds up, has no direction of its own, and is told from chance as it should be."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,10 +14,9 @@ from traincost.analysis.comparison import APART, FASTER, NOT_SLOWER, SAME, SLOWE
 from traincost.analysis.decomposition import MIX
 from traincost.analysis.families import holm
 from traincost.analysis.verdicts import TOO_FEW
-from traincost.columns import SECONDS
 from traincost.reading.collection import read_collection
 from traincost.results.comparison import compare
-from traincost.results.decomposition import caption_parts
+from traincost.results.decomposition import parts_table
 from traincost.results.gate import line
 from traincost.results.runs import Runs
 
@@ -142,17 +142,20 @@ def test_parts_too_small_to_be_seen_are_drawn_as_one():
     assert "p4" in decomposition.drawn_parts(opposed)["part"].tolist()
 
 
-def test_the_caption_counts_the_parts_drawn_as_one():
-    drawn = decomposition.drawn_parts(parts_of(-0.5, 0.4, 0.3, *[0.003] * 300))
-    assert drawn["total_s"].iloc[-1] > 0.5
-    caption = caption_parts(drawn, SECONDS).plain()
-    assert "is in p0: −0.50 s." in caption
-    assert caption.endswith("The 300 with the smallest changes are drawn as one.")
-    assert "drawn as one" not in caption_parts(drawn_parts_of(-0.5, 0.4), SECONDS).plain()
+NO_COUNTS = dict.fromkeys(("count_before", "count_after", "call_before_s", "call_after_s"), np.nan)
 
 
-def drawn_parts_of(*total_s):
-    return decomposition.drawn_parts(parts_of(*total_s))
+def test_small_parts_are_one_row_of_the_table_and_the_rows_sum_to_the_change():
+    parts = parts_of(-0.5, 0.4, 0.3, *[0.003] * 300).assign(**NO_COUNTS)
+    table = parts_table(SimpleNamespace(parts=parts, change_s=parts["total_s"].sum()), 12)
+    rows = table.frame
+    assert rows["part"].tolist() == ["p0", "p1", "p2", "300 other parts", "mean run"]
+    assert rows["total_s"].iloc[:-1].sum() == pytest.approx(rows["total_s"].iloc[-1])
+    assert rows["change_text"].tolist()[0] == "−0.5\xa0s"
+    assert rows["share"].iloc[:-1].sum() == pytest.approx(1)
+    assert rows["length"].dropna().between(0, 1).all()
+    same = parts_table(SimpleNamespace(parts=parts_of(0.1, -0.1).assign(**NO_COUNTS), change_s=0.0), 12)
+    assert same.frame["share"].iloc[:-1].isna().all()
 
 
 def test_no_more_parts_are_drawn_than_fit():
@@ -364,7 +367,16 @@ def test_the_verdict_of_the_whole_is_that_of_the_gate(t, verdict):
     assert row["verdict"] == verdict
     outcome = {SLOWER: gate.SLOWER, APART: gate.UNCLEAR}.get(verdict, gate.WITHIN)
     assert gate.check(before, after, paired, 0.0).outcome == outcome
-    said = str(compare(Runs(before), Runs(after)).summary)
+    answer = compare(Runs(before), Runs(after)).summary
+    said, headline = str(answer), answer.sentences[0].plain()
+    headlines = {
+        SLOWER: "more time",
+        APART: "Before and after cannot be told apart",
+        NOT_SLOWER: "Runs are not slower than before",
+        FASTER: "less time",
+    }
+    assert headline.endswith(headlines[verdict])
+    assert (verdict in (SLOWER, FASTER)) == ("change" in headline or "Runs take" in headline)
     words = {
         SLOWER: "by the one-sided bound of a check at least",
         APART: "which cannot be told from chance",

@@ -9,6 +9,7 @@ from conftest import collection_of, grid, record, write_run
 
 from traincost.analysis import costs as analysis
 from traincost.errors import ParameterError
+from traincost.printing import plain
 from traincost.reading.collection import read_collection
 from traincost.results.costs import costs, mean_and_deviation, scores
 from traincost.results.runs import Runs
@@ -86,9 +87,9 @@ def test_a_wide_table_says_what_it_does_not_show(tmp_path):
     table = scores(Runs(found)).tables["scores"]
     assert [h.name for h in table.headings][2:] == [f"s{i:02}" for i in range(n)]
     assert list(table.frame)[2:] == [f"s{i:02}" for i in range(n + 2)]  # for the JSON and the CSV
-    assert table.caption.plain().endswith(f"Columns beyond the first {n} of {n + 2} are not shown.")
+    assert table.note.plain().endswith(f"Columns beyond the first {n} of {n + 2} are not shown.")
     few = collection_in(tmp_path / "few", [({"a": 1}, 1.0, {}, {"f1": 1.0}, "completed")])
-    assert "not shown" not in scores(Runs(few)).tables["scores"].caption.plain()
+    assert "not shown" not in scores(Runs(few)).tables["scores"].note.plain()
 
 
 def test_without_rows_all_runs_are_one(collection):
@@ -116,15 +117,15 @@ def test_a_cell_is_mean_and_deviation_as_printed(collection):
 @pytest.mark.parametrize(
     ("mean", "std", "text"),
     [
-        (3e-7, 1e-8, "3.000e-07 ± 1.0e-08"),
-        (12.3456, 0.5432, "12.35 ± 0.54"),
-        (1234.5, 7.7, "1,234 ± 8"),
-        (0.0, 0.0, "0 ± 0"),
+        (3e-7, 1e-8, "0.30 ± 0.01 µs"),
+        (12.3456, 0.5432, "12.3 ± 0.5 s"),
+        (1234.5, 7.7, "20.6 ± 0.1 min"),
+        (0.0, 0.0, "0 ± 0 s"),
     ],
 )
 def test_a_deviation_has_the_means_decimals(mean, std, text):
     row = SimpleNamespace(column="cost_runtime_s", mean=mean, std=std, shared_process=False)
-    assert mean_and_deviation(row) == text
+    assert plain(mean_and_deviation(row)) == text
 
 
 def test_money_and_energy_are_parameters_times_hours(collection):
@@ -137,8 +138,11 @@ def test_money_and_energy_are_parameters_times_hours(collection):
     total = table.loc["all runs"]
     assert total["device_hours"] == pytest.approx(table["device_hours"].iloc[:-1].sum())
     text = str(costs(Runs(collection, rows="task"), devices=4, price_per_hour=2.5, power_w=300.0))
-    assert "12.03 device-hours, at 4 devices a run: 30.1 USD at 2.5 USD an hour, 3.61 kWh at 300 W" in text
-    assert "8.000 went into runs that no statistic includes" in text
+    assert (
+        "took 12.0 h of device time at 4 devices a run: 30.07 USD at 2.50 USD an hour and 3.61 kWh at 300 W"
+        in text
+    )
+    assert "8.0 h of it went into 1 run that no statistic includes" in text
 
 
 def test_without_prices_there_is_no_money(collection):
@@ -152,7 +156,7 @@ def test_levels_with_many_unfinished_runs_are_flagged(collection):
     assert list(table.index) == ["b"]
     assert table.loc["b", "share"] == 0.5
     assert table.loc["b", "flagged"]
-    assert "Not completed: 1 of 2 runs of b." in str(costs(Runs(collection, rows="task")))
+    assert "1 of 2 runs of b did not complete" in str(costs(Runs(collection, rows="task")))
 
 
 @pytest.mark.parametrize(("status", "n"), [("killed", 1), ("duplicate", 0)])
@@ -179,7 +183,7 @@ def test_what_the_runs_on_the_front_share_is_named():
     for name, score in {"easy": worth, "all": np.arange(1.0, 17.0), "one": np.arange(16.0, 0.0, -1)}.items():
         made.runs["score.f1"] = score
         said[name] = str(scores(Runs(made), "f1"))
-    assert said["easy"].startswith("All runs on the front are of task=easy; whether")
+    assert said["easy"].startswith("All runs on the front are of task=easy; no record says whether")
     assert said["all"] == said["one"] == ""
 
 

@@ -145,10 +145,11 @@ def test_a_setting_that_goes_with_a_host_is_marked():
     assert [f.name for f in fields.tested(found.values())] == ["A"]
 
 
-def test_a_recorded_host_is_a_place():
-    runs = pd.DataFrame({"config.A": list("ab") * 8, "host": ["host 1", ""] * 4 + ["host 2"] * 8})
-    host = fields.describe(runs)[1]
-    assert (host.name, host.kind, host.labels) == ("host", "place", ("host 1", "host 2", "(unset)"))
+def test_a_recorded_device_is_a_place_and_a_chosen_one_a_factor():
+    devices = ["A100", "H100"] * 4
+    runs = pd.DataFrame({"config.A": list("aabb") * 2, "config.device": devices, "device": devices})
+    assert fields.describe(runs)[1].kind == "place"
+    assert fields.describe(runs.drop(columns="device"))[1].kind == "levels"
 
 
 def test_a_name_made_of_crossed_settings_is_no_factor():

@@ -1,6 +1,7 @@
 """Bounds of knobs: at most, never added, unknown where counts are."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from conftest import collection_of, runs_of
 from traincost.analysis import knobs as analysis
 from traincost.analysis import occurrences, sections
 from traincost.analysis.knobs import JOINT, Knob
+from traincost.printing import plain
 from traincost.results.knobs import knobs as knobs_of
 
 ROWS = [
@@ -133,6 +135,77 @@ def test_proposed_knobs_leave_training_alone():
     assert analysis.bounds(t)["proposed"].all()
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [(0, "Compute Score", 60.0, 1)],  # a name that tells nothing
+        [(0, "eval", 99.5, 3)],  # the job itself
+        [(0, "evaluate", 80.0, 3), (0, "evaluate/train", 30.0, 3)],  # around training
+        [(0, "on_validation_end", 60.0, 3)],  # a hook
+        [(0, "setup", 60.0, 1)],
+    ],
+)
+def test_what_is_no_option_by_its_name_is_not_proposed(rows):
+    assert analysis.propose(timing(rows, [100.0])) == []
+
+
+def test_what_is_said_to_be_training_is_not_proposed():
+    t = timing([(0, "rollout/generate", 60.0, 3)], [100.0])
+    assert len(analysis.propose(t)) == 1
+    assert analysis.propose(t, {"*generate": "training"}) == []
+
+
+def test_a_batch_is_not_proposed_to_run_once():
+    rows = [(0, "validation_step", 30.0, 900), (0, "eval", 30.0, 9), (0, "data", 20.0, 900)]
+    kinds = {knob.name: knob.kind for knob in analysis.propose(timing(rows, [100.0]))}
+    assert kinds == {"validation_step": "share", "eval": "cadence", "data": "share"}
+
+
+def test_knobs_are_ranked_by_what_they_save_in_all():
+    rows = [(0, "load", 500.0, 1), (0, "eval", 100.0, 1), (1, "eval", 6.0, 1)]
+    knobs = [{"name": name, "sections": [name]} for name in ("eval", "load")]
+    found = analysis.bounds(timing(rows, [1000.0, 10.0]), knobs)
+    assert list(found["knob"][:2]) == ["load", "eval"]
+    assert found["bound"].iloc[0] < found["bound"].iloc[1]
+
+
+def test_small_settings_are_counted_and_not_listed():
+    rows = [(0, "eval", 40.0, 4), (0, "ckpt", 0.05, 1), (1, "eval", 40.0, 4)]
+    answer = said_of({"name": "e", "sections": ["eval"]}, {"name": "c", "sections": ["ckpt"]}, rows=rows)
+    table = answer.tables["knobs"]
+    assert list(table.here["knob"]) == ["e", JOINT]
+    assert "1 more setting would save under 0.1 % and is not listed." in table.note.plain()
+    assert "| c |" in str(answer.tables["knobs-bounds"])
+    (small,) = (row for row in answer.tables["knobs-bounds"].printed() if row[0] == "c")
+    assert plain(small[2]) == "0.025 %"
+
+
+def test_the_setting_stands_with_its_value_and_how_often_it_happens():
+    config = {"task": ["a", "b"], "trainer.val_check": [0.5, 0.5]}
+    rows = [(0, "eval", 40.0, 10), (1, "eval", 50.0, 20)]
+    knobs = (Knob("val_check", ("eval",), "cadence", "evaluate once per run"),)
+    table = knobs_of(runs_of(config, [100.0, 200.0], rows, knobs=knobs)).tables["knobs"]
+    assert table.frame[["label", "now"]].iloc[0].to_list() == [
+        "Evaluate once per run",
+        "val_check, now 0.5: 10 or 20 times a run",
+    ]
+
+
+def test_what_is_saved_is_told_in_money_where_a_price_is():
+    runs = runs_of(
+        {"task": ["a", "b"]}, [3600.0] * 2, [(0, "eval", 1800.0, 1)], knobs=(Knob("k", ("eval",)),)
+    )
+    table = knobs_of(runs, devices=2, price_per_hour=3.0).tables["knobs"]
+    assert table.frame["saved_money"].iloc[0] == pytest.approx(3.0)
+    assert [heading.text for heading in table.headings][-1] == "USD"
+    assert "saved_money" not in knobs_of(runs).tables["knobs"].frame
+
+
+def test_a_pattern_without_a_section_is_named():
+    text = said({"name": "k", "sections": ["evla"]}, {"name": "e", "sections": ["epoch/eval"]})
+    assert "No section of these runs matches k: mend the patterns of it in the parameters." in text
+
+
 def test_no_sections_give_no_knobs():
     assert not len(analysis.bounds(timing([], [100.0])))
 
@@ -175,19 +248,26 @@ def test_counts_known_in_part_give_figures_of_these_runs():
     assert "over these runs together" in text
 
 
+def said_of(*entries, rows=ROWS):
+    """Return the answer about these knobs."""
+    knobs = tuple(map(Knob.of, entries))
+    return knobs_of(runs_of({"task": ["a", "b"]}, [100.0, 200.0], rows, knobs=knobs))
+
+
 def said(*entries, rows=ROWS):
     """Return what the answer about these knobs says."""
-    knobs = tuple(map(Knob.of, entries))
-    return str(knobs_of(runs_of({"task": ["a", "b"]}, [100.0, 200.0], rows, knobs=knobs)))
+    return str(said_of(*entries, rows=rows))
 
 
 def test_overlap_is_said_only_where_knobs_overlap():
-    together, overlap = "All together they save at most", "The knobs overlap, so their bounds do not add up"
-    apart = said({"name": "a", "sections": ["epoch/train"]}, {"name": "b", "sections": ["ckpt"]})
-    nested = said({"name": "a", "sections": ["epoch/eval"]}, {"name": "b", "sections": ["*/gen"]})
-    nothing = said({"name": "a", "sections": ["x"]}, {"name": "b", "sections": ["y"]})
-    assert [together in text for text in (apart, nested, nothing)] == [True, False, False]
-    assert [overlap in text for text in (apart, nested, nothing)] == [False, True, False]
+    def together(*entries):
+        rows = said_of(*entries).tables["knobs"].frame.set_index("label")["now"]
+        return rows.get("All of these together")
+
+    nested = together({"name": "a", "sections": ["epoch/eval"]}, {"name": "b", "sections": ["*/gen"]})
+    apart = together({"name": "a", "sections": ["epoch/train"]}, {"name": "b", "sections": ["ckpt"]})
+    assert (nested, apart) == ("they overlap, so the rows do not add up", "")
+    assert together({"name": "a", "sections": ["epoch/train"]}) is None
 
 
 def test_the_resampling_range_ignores_the_size_of_chunks(golden, monkeypatch):
@@ -220,9 +300,7 @@ def test_what_the_first_occurrence_takes_more_is_not_saved():
     assert row["bound"] == pytest.approx(0.03)
     assert row["first_share"] == pytest.approx(0.34 * 0.75 - 0.03)
     text = str(knobs_of(runs))
-    assert (
-        "The first occurrence of eval is the longest in 4 of 4 runs, 31.00 × as long as a later one" in text
-    )
+    assert "The first occurrence of eval is the longest in 4 of 4 runs, 31 × as long as a later one" in text
     assert "do not tell" not in text
 
 
@@ -275,9 +353,9 @@ def test_alike_occurrences_are_called_different_in_one_of_twenty():
 
 def test_a_knob_of_sections_that_some_runs_have_says_what_it_saves_there():
     text = said({"name": "k", "sections": ["ckpt"]})
-    assert "saves at most 2 % of a run on average" in text.replace("2.50 %", "2 %").replace("2.5 %", "2 %")
-    assert "It is in 1 of 2 runs, of which it saves at most 5.00 % on average." in text
-    assert "It is in" not in said({"name": "k", "sections": ["epoch/eval"]})
+    assert "governs 2.5 % of a run and saves at most 2.5 % on average" in text
+    assert "k is in 1 of 2 runs, of which it saves at most 5.0 % on average." in text
+    assert "is in 2 of" not in said({"name": "k", "sections": ["epoch/eval"]})
 
 
 def test_hours_saved_are_those_of_completed_runs():
@@ -288,13 +366,19 @@ def test_threads_never_save_more_than_all_or_speed_up_without_end():
     rows = [(run, path, 90.0, 1) for run in (0, 1) for path in ("load", "train")]
     answer = knobs_of(runs_of({"a": ["x", "y"]}, [100.0] * 2, rows, knobs=(Knob("k", ("load", "train")),)))
     row = answer.frame.iloc[0]
-    assert row["bound"] == 1
-    assert np.isnan(row["speed_up"])
+    assert np.isnan([row["bound"], row["pooled_bound"], row["saved_s"], row["speed_up"]]).all()
     assert row["overlap"] == pytest.approx(1.8)
-    assert "inf" not in str(answer)
-    assert "all of the runtime" in str(answer)
-    assert "It overlaps in time with other sections" in str(answer)
-    assert "together they take 1.80 × as long as what encloses them" in str(answer)
+    assert "What k saves cannot be bounded" in str(answer)
+    assert "together take 1.8 × as long as what encloses them" in str(answer)
+    assert not re.search("inf|100 %", str(answer))
+    assert answer.tables["knobs"].frame["bound"].isna().all()
+
+
+def test_a_thread_beside_others_says_that_it_may_be_hidden():
+    rows = [(run, path, seconds, 1) for run in (0, 1) for path, seconds in (("load", 90.0), ("train", 60.0))]
+    answer = knobs_of(runs_of({"a": ["x", "y"]}, [100.0] * 2, rows, knobs=(Knob("k", ("load",)),)))
+    assert answer.frame["bound"].iloc[0] == pytest.approx(0.9)
+    assert "k overlaps in time with other sections" in str(answer)
 
 
 def test_a_knob_whose_clock_did_not_wait_says_so():

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from benchmarks import judged, missed
 
-from traincost.columns import significant, time_unit
 from traincost.pages import publish
+from traincost.printing import significant, time_unit
 from traincost.results.figures import MAX_ROWS, WIDE, Figure, axes_of, clipped, label_rows, plain_log_axis
 from traincost.results.numbers import N_LISTED, key, number_of, plural
 from traincost.results.prose import Name, Number, say

@@ -112,5 +112,42 @@ def table(n, seed=0, n_levels=(6, 6, 4, 3, 2)):
     return Collection("synthetic", pd.DataFrame(columns), empty, empty, empty, {})
 
 
+def mlruns(folder, n):
+    """Write a store of MLflow's files with `n` runs of five parameters and two metrics; return its folder."""
+    experiment = folder / "1"
+    experiment.mkdir(parents=True)
+    described = "experiment_id: '1'\nname: e\nlifecycle_stage: active\nartifact_location: file:///x\n"
+    (experiment / "meta.yaml").write_text(described)
+    for i in range(n):
+        run = experiment / f"a{i:031x}"
+        entries = {f"params/{name}": str(i % 3) for name in LEVELS}
+        entries |= {f"tags/mlflow.{name}": "x" for name in ("user", "source.name", "runName")}
+        points = "".join(f"{1_770_000_000_000 + i} 0.5 {step}\n" for step in range(10))
+        entries |= {f"metrics/{name}": points for name in ("acc", "loss")}
+        start = 1_770_000_000_000 + 1000 * i
+        entries["meta.yaml"] = (
+            f"artifact_uri: file:///x\nend_time: {start + 60_000}\nexperiment_id: '1'\n"
+            f"lifecycle_stage: active\nrun_id: {run.name}\nrun_name: r\nrun_uuid: {run.name}\n"
+            f"start_time: {start}\nstatus: 3\nuser_id: u\nsource_type: 4\n"
+        )
+        for name, text in entries.items():
+            (run / name).parent.mkdir(parents=True, exist_ok=True)
+            (run / name).write_text(text)
+    return folder
+
+
+def trace(folder, n):
+    """Write a trace of the PyTorch profiler with `n` operators; return its path."""
+    arguments = {"Ev Idx": 0, "Input Dims": [[64, 128], [128, 64], []], "Input type": ["float", "float", ""]}
+    whole = {"ph": "X", "pid": 1, "tid": 1}
+    operator = {**whole, "cat": "cpu_op", "name": "aten::mm", "dur": 8, "args": arguments}
+    events = [{**operator, "ts": 10 * i} for i in range(n)]
+    step = {**whole, "cat": "user_annotation", "dur": 9e3}
+    events += [{**step, "name": f"ProfilerStep#{i}", "ts": 1e4 * i} for i in range(n // 1000 + 1)]
+    path = folder / "host_1.1.pt.trace.json"
+    path.write_bytes(orjson.dumps({"schemaVersion": 1, "traceEvents": events}))
+    return path
+
+
 if __name__ == "__main__":
     write(sys.argv[1], int(sys.argv[2]))

@@ -20,12 +20,14 @@ import pandas as pd
 import pytest
 import synthetic
 from conftest import ROOT
+from encoding import event_file, scalar, version
 from harness import installed
 
 from traincost import Recorder
 from traincost.analysis import effects, fields
 from traincost.estimation import trends
 from traincost.reading.collection import read_collection
+from traincost.reading.formats import tensorboard
 from traincost.reading.listing import collector_paused
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -122,6 +124,54 @@ def test_reading_records(results, many_runs, check):
         ],
     )
     check(entries)
+
+
+def test_reading_event_files(results, sized, tmp_path, check):
+    pytest.importorskip("tensorboard", reason="needs the producers extra")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+
+    path = str(tmp_path / "events.out.tfevents.1770000000.host.1.0")
+    n = sized(100_000, 100)
+    events = (scalar(1.77e9 + i, f"train/{'loss' if i % 2 else 'acc'}", 1.0 / (i + 1)) for i in range(n))
+    Path(path).write_bytes(event_file(version(1.77e9), *events))
+    works = {
+        "ours": lambda: tensorboard.read(path, "x"),
+        "loader": lambda: sum(1 for _ in EventFileLoader(path).Load()),
+        "accumulator": lambda: EventAccumulator(path, size_guidance={"scalars": 0}).Reload(),
+    }
+    took = results.timed(works)
+    peers = [
+        ("tensorboard's EventFileLoader", took["loader"], 3.0),
+        ("its EventAccumulator", took["accumulator"], 3.0),
+    ]
+    check(results.compare("read an event file", took["ours"], peers=peers))
+
+
+def test_reading_a_store_of_mlflows(results, sized, tmp_path, monkeypatch, check):
+    mlflow = pytest.importorskip("mlflow", reason="needs the producers extra")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    store = synthetic.mlruns(tmp_path / "mlruns", sized(2_000, 20))
+    mlflow.set_tracking_uri(store.as_uri())
+    works = {
+        "ours": lambda: read_collection(store),
+        "search": lambda: mlflow.search_runs(search_all_experiments=True, max_results=50_000),
+    }
+    took = results.timed(works)
+    peers = [("mlflow.search_runs", took["search"], 2.0)]
+    check(results.compare("read a store of MLflow's files", took["ours"], peers=peers))
+
+
+def test_reading_a_trace(results, sized, tmp_path, check):
+    pytest.importorskip("ijson", reason="needs the formats extra")
+    path = synthetic.trace(tmp_path, sized(300_000, 300))
+
+    def framed():
+        pd.DataFrame(json.loads(path.read_bytes())["traceEvents"])
+
+    took = results.timed({"ours": lambda: read_collection(tmp_path), "json": framed})
+    peers = [("json and pandas", took["json"], 3.0)]
+    check(results.compare("read a trace of the PyTorch profiler", took["ours"], peers=peers))
 
 
 def test_effect_sizes(results, sized, check):

@@ -228,7 +228,9 @@ def test_answers_show_themselves_in_an_empty_notebook(lab, address, theme):
         lab.keyboard.press("Control+Enter")
     finished(lab, len(LINES))
     outputs = lab.locator(CELLS)
-    assert outputs.nth(RUNS).locator("li").first.text_content() == "profiled runs: 36"
+    assert (
+        outputs.nth(RUNS).locator("li").first.text_content() == "36 completed runs took 11 min 21 s in all."
+    )
     assert outputs.nth(EFFECTS).locator("figure#figure-effects svg.plot").count() == 1
     assert outputs.nth(EFFECTS).locator("table#table-effects").count() == 1
     assert "Runtime depends on task_name" in outputs.nth(PRINTED).locator("pre").last.text_content()

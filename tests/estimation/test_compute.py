@@ -8,7 +8,7 @@ import pytest
 from conftest import REFERENCE
 
 from traincost.estimation import compute, trends
-from traincost.estimation.accelerators import PRECISIONS, PROCESSORS, find, peak_rate
+from traincost.estimation.accelerators import PRECISIONS, PROCESSORS, find, peak_rate, rate_of, why_unknown
 from traincost.estimation.compute import Stage
 
 COMPUTE = REFERENCE / "compute"
@@ -128,19 +128,21 @@ def test_counters(counter, factor):
 @pytest.mark.parametrize(
     ("name", "found"),
     [
-        ("NVIDIA Tesla V100", "NVIDIA V100 SXM2"),
-        ("V100-PCIe", "NVIDIA V100 PCIe"),
-        ("NVIDIA A100 SXM4 80GB", "NVIDIA A100 SXM"),
+        ("NVIDIA Tesla V100", "NVIDIA Tesla V100 SXM2"),
+        ("V100-PCIe", "NVIDIA Tesla V100 PCIe"),
+        ("NVIDIA A100 SXM4 80GB", "NVIDIA A100 80GB SXM4"),
+        ("A100 80GB PCIe", "NVIDIA A100 80GB PCIe"),
         ("Google TPU v3", "Google TPU v3"),
         ("TPUv4", "Google TPU v4"),
-        ("H100 80GB", "NVIDIA H100 SXM"),
-        ("8xV100", "NVIDIA V100 SXM2"),
+        ("H100 80 GB", "NVIDIA H100 SXM5"),
+        ("8xV100", "NVIDIA Tesla V100 SXM2"),
         ("NVIDIA H100 80GB PCIe", "NVIDIA H100 PCIe"),
-        ("V100S", None),
+        ("V100S", "NVIDIA Tesla V100S PCIe"),
         ("NVIDIA A100, NVIDIA H100 SXM5", None),
         ("H100 or A100", None),
-        ("A100 SXM4 40 GB, A100 SXM4 80 GB", "NVIDIA A100 SXM"),
+        ("A100 SXM4 40 GB, A100 SXM4 80 GB", "NVIDIA A100 40GB SXM4"),
         ("A1000", None),
+        ("titan", None),
         ("abacus", None),
     ],
 )
@@ -152,10 +154,9 @@ def test_processors_by_the_names_of_papers(name, found):
 def test_a_rate_says_what_it_fell_back_to():
     rate, note, source = peak_rate("A100")
     assert rate == 312e12
-    assert "bf16, dense, per chip" in note
-    assert source
+    assert "bf16, dense, per module" in note
+    assert "vendor" in source
     assert "no fp8 rate is known" in peak_rate("A100", "fp8")[1]
-    assert "no nvl variant is known" in peak_rate("H100 NVL")[1]
     assert "no laptop variant is known" in peak_rate("RTX 4090 Laptop GPU")[1]
     assert "variant" not in peak_rate("H100 PCIe")[1]
     assert peak_rate("unheard of") is None
@@ -163,17 +164,62 @@ def test_a_rate_says_what_it_fell_back_to():
         peak_rate("A100", "half")
 
 
+def test_a_rate_is_dense_and_of_the_precision_used():
+    assert rate_of("RTX 4090").flop_per_s == 1.652e14  # with fp32 accumulation, not sparse
+    assert rate_of("H200").flop_per_s == 9.894e14
+    assert rate_of("H800", "fp8").flop_per_s == 1.9789e15
+    assert rate_of("P100").precision == "fp32"  # no tensor cores
+    assert not rate_of("P100").has_tensor_cores
+    assert not rate_of("V100", "fp32").has_tensor_cores
+
+
+@pytest.mark.parametrize(
+    ("name", "units"),
+    [
+        ("TPU v3 cores", 0.5),
+        ("v3-256 TPU v3", 128),
+        ("v5litepod-16", 16),
+        ("MI250X GCD", 0.5),
+        ("8x A100 node", 8),
+        ("DGX A100", 8),
+        ("TPU v5e core", 1),
+    ],
+)
+def test_cores_dies_slices_and_nodes_are_told_from_chips(name, units):
+    chip = {"T": "TPU v3", "v": "TPU v3", "M": "MI250X chip", "8": "A100", "D": "A100"}[name[0]]
+    chip = "TPU v5e" if "v5" in name else chip
+    assert rate_of(name).flop_per_s == pytest.approx(units * rate_of(chip).flop_per_s)
+
+
+def test_a_node_of_unknown_size_is_asked_about():
+    assert rate_of("A100 node") is None
+    assert "how many chips has it? Write it as '8x A100 node'" in why_unknown("A100 node")
+    assert rate_of("K80").by_halves
+    assert not rate_of("K80 board").by_halves
+    assert rate_of("A100, H100").low < rate_of("A100, H100").flop_per_s < rate_of("A100, H100").high
+
+
+def test_an_unknown_processor_names_the_nearest():
+    assert why_unknown("Mystery 9000").startswith("no rate for 'Mystery 9000'")
+    assert "NVIDIA H100 SXM5" in why_unknown("H10")
+    assert "no dense rate of Cerebras WSE-3 (CS-3) is known" in why_unknown("CS-3")
+
+
 def test_the_table_is_whole():
     aliases = [alias for p in PROCESSORS for alias in p.aliases]
+    assert len(PROCESSORS) == 101
     assert len(aliases) == len(set(aliases))
     for p in PROCESSORS:
-        assert p.source
-        assert p.per in ("chip", "board")
+        assert p.confidence
+        assert p.unit
+        assert set(p.rates) <= set(PRECISIONS)
         assert all(1e10 < rate < 1e16 for rate in p.rates.values())
-        for precision, rate in p.rates.items():
-            dense = precision.removesuffix("_sparse")
-            assert dense in PRECISIONS
-            assert rate == pytest.approx(2 * p.rates[dense] if dense != precision else rate)
+
+
+@pytest.mark.reference
+def test_named_hardware_of_the_database_has_a_rate():
+    named = pd.read_csv(COMPUTE / "epoch_all_systems_2025-08.csv")["Training hardware"].dropna()
+    assert named.map(rate_of).notna().mean() >= 0.95
 
 
 # -- the released data of 2007.05558 ------------------------------------------------------------

@@ -8,6 +8,7 @@ import pytest
 from conftest import DATA
 
 from traincost.analysis import effects
+from traincost.printing import plain, share_text, time_text
 
 EXPECTED = json.loads((DATA / "continuous-v2.expected.json").read_text())
 PRINTED, TRUE = EXPECTED["printed"], EXPECTED["not_printed_but_true_of_the_records"]
@@ -35,8 +36,9 @@ def report(built):
 @pytest.fixture(scope="module")
 def text(built):
     """The page as its reader sees it: table cells and sentences, spaces single."""
-    page = (built / "profiling.html").read_text(encoding="utf-8").split("<main>")[1]
-    page = re.sub(r"</(td|th|p|li|dd|dt|caption)>", " | ", page)
+    page = re.split("<main[^>]*>", (built / "profiling.html").read_text(encoding="utf-8"))[1]
+    page = re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL)
+    page = re.sub(r"<span class=\"sub|</(td|th|p|li|dd|dt|caption|h1)>", r" | \g<0>", page)
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", "", page)))
 
 
@@ -44,31 +46,34 @@ def rows(report, table, key):
     return {row[key]: row for row in report["tables"][table]["rows"]}
 
 
+def share_of(report, table, key, name, column):
+    """Return a share as the JSON has it, and as the page prints it."""
+    value = rows(report, table, key)[name][column]
+    return 100 * value, plain(share_text(value))
+
+
 def test_counts_and_runtimes(report, text):
     numbers = report["numbers"]
     assert numbers["runtime.n"] == PRINTED["profiled_runs"]
-    assert f"profiled runs: {PRINTED['profiled_runs']} |" in text
+    assert f"in all, {PRINTED['profiled_runs']} runs" in text
     for name, hours in PRINTED["runtime_h"].items():
         assert round(numbers[f"runtime.{name}_s"] / 3600, 2) == hours
-        assert f"{hours:.2f} h" in text
+        assert f"{hours:.1f} h" in text
 
 
 def test_level_means(report, text):
     levels = rows(report, "levels", "level")
     for task, hours in PRINTED["task_mean_runtime_h"].items():
         assert round(levels[task]["mean_s"] / 3600, 2) == hours
-        assert re.search(rf"{task} \| 6 \| {hours:.2f} \|", text)
+        assert re.search(rf"{task} \| 6 \| {levels[task]['mean_s'] / 3600:.1f}( h)? \|", text)
     name, hours = PRINTED["slowest_loss_setting"]
-    assert round(report["numbers"][f"level.loss_setting.{name}.mean_s"] / 3600, 2) == hours
-    assert (
-        f"slowest of loss_setting on average: {name} at {hours:.2f} h, a difference that cannot be told"
-        in text
-    )
+    slowest = report["tables"]["levels-across"]["rows"][0]
+    assert (slowest["level"], round(slowest["mean_s"] / 3600, 2)) == (name, hours)
 
 
 def test_shared_settings(text):
     for name, level in PRINTED["shared_settings"].items():
-        assert f"{name}={level}" in text
+        assert f"{name} {'not set' if level is None else level}" in text.replace("None", "not set")
 
 
 @pytest.mark.parametrize("factor", PRINTED["eta_squared"])
@@ -76,7 +81,7 @@ def test_eta_squared(report, text, factor):
     row = rows(report, "effects", "factor")[factor]
     assert round(row["eta_squared"], 2) == PRINTED["eta_squared"][factor]
     assert round(row["eta_squared"], 4) == TRUE["eta_squared_exact"][factor]
-    assert re.search(rf"{factor} \| [^|]+ \| \d \| {PRINTED['eta_squared'][factor]:.2f} \|", text)
+    assert re.search(rf"{factor} (\|[^|]+)+\| {row['eta_squared']:.2f} \| {row['chance']:.2f} \|", text)
 
 
 @pytest.mark.parametrize("factor", PRINTED["eta_squared"])
@@ -111,8 +116,8 @@ def test_verdicts(report, text):
     by_chance = {name for name, row in found.items() if row["verdict"] == "cannot be told from chance"}
     assert by_chance == set(expected["cannot be told from chance"])
     assert "Runtime depends on task_name" in text
-    assert "base_conversion takes 4.75 × as long as list_summation (2.84 to 7.95)" in text
-    assert "task_name explains 97.30 % of the variance of when they started" in text
+    assert "base_conversion takes 4.8 × as long as list_summation (2.8 to 7.9)" in text
+    assert "task_name explains 97.3 % of the variance of when they started" in text
     assert "Effects multiply rather than add" in text
     assert round(report["numbers"]["interaction.log.p"], 3) == 0.052
     assert report["numbers"]["interaction.hours.p"] == pytest.approx(4e-6, rel=0.2)
@@ -135,31 +140,31 @@ def test_per_evaluation_time(report, text, section):
     found = rows(report, "occurrences", "section")[section]
     for task, seconds in PRINTED["per_eval_s"][section].items():
         assert round(found[f"level.{task}"]) == seconds
-        assert f"{seconds}.0 |" in text
-    if section == "epoch/eval_router_sampled":
-        for task, seconds in PRINTED["per_eval_s"][section].items():
-            assert f"{seconds} s for {task}" in text
+        each = plain(time_text(found[f"level.{task}"]))
+        assert f"| {each} |" in text
+        if section == "epoch/eval_router_sampled":
+            assert f"{each} for {task}" in text
 
 
 @pytest.mark.parametrize("section", PRINTED["mean_share_pct"])
 def test_shares(report, text, section):
-    share = PRINTED["mean_share_pct"][section]
-    assert round(100 * rows(report, "sections", "section")[section]["share"], 2) == share
-    assert f"{section} | {share:.2f} %" in text
+    value, printed = share_of(report, "sections", "section", section, "share")
+    assert round(value, 2) == PRINTED["mean_share_pct"][section]
+    assert re.search(rf"{section.rsplit('/')[-1]} (\| )+{printed}", text)
 
 
 def test_the_unattributed_rest(report, text):
-    rest = TRUE["unattributed_share_pct"]
-    assert round(100 * rows(report, "sections", "section")["unattributed"]["share"], 2) == rest
-    assert f"{rest} % of the runtime is unattributed" in text
+    value, printed = share_of(report, "sections", "section", "unattributed", "share")
+    assert round(value, 2) == TRUE["unattributed_share_pct"]
+    assert f"No section timed {printed}" in text
 
 
 @pytest.mark.parametrize("name", PRINTED["knob_bound_pct"])
 def test_knobs(report, text, name):
     knob, column = KNOBS[name]
-    expected = PRINTED["knob_bound_pct"][name]
-    assert round(100 * rows(report, "knobs", "knob")[knob][column], 2) == expected
-    assert f"{expected:.2f} %" in text
+    value = rows(report, "knobs", "knob")[knob][column]
+    assert round(100 * value, 2) == PRINTED["knob_bound_pct"][name]
+    assert plain(share_text(value, fine=True)) in text
 
 
 def test_pooled_bound_and_range_over_levels(report, text):
@@ -181,5 +186,5 @@ def test_the_joint_bound_is_no_sum(report, text):
     knobs = rows(report, "knobs", "knob")
     parts = sum(row["bound"] for name, row in knobs.items() if name != "all knobs together")
     assert knobs["val_check_interval"]["bound"] < knobs["all knobs together"]["bound"] < parts
-    assert "their bounds do not add up" in text
+    assert "they overlap, so the rows do not add up" in text
     assert "upper bounds derived from the sections' shares" in text

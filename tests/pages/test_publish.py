@@ -201,6 +201,16 @@ def test_nothing_beside_the_runs_or_in_the_users_profile_is_loaded(tmp_path, mon
     )
 
 
+def test_a_knob_that_matches_no_section_is_told_at_the_command_line(tmp_path, capsys):
+    runs = small_collection(tmp_path / "runs", 2)
+    knobs = tmp_path / "params.yaml"
+    knobs.write_text("knobs: [{name: k, sections: [evla]}, {name: e, sections: [eval]}]")
+    assert main(["page", str(runs), "-o", str(tmp_path / "out"), "-f", str(knobs)]) == 0
+    err = capsys.readouterr().err
+    assert "traincost: the knob 'k' matches no section of these runs; mend its `sections`\n" in err
+    assert "'e'" not in err
+
+
 @pytest.mark.parametrize(
     ("runs", "says"),
     [

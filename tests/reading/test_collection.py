@@ -45,7 +45,7 @@ def read_beside_a_good_run(root, content, name="bad"):
         (record(runtime_s="12"), "must be a number of seconds, got '12'"),
         (record(runtime_s=True), "must be a number of seconds, got True"),
         ({k: v for k, v in record().items() if k != "runtime_s"}, "lacks runtime_s"),
-        ({"hello": 1}, "lacks format, run_id, config, runtime_s"),
+        ({"format": "x"}, "lacks run_id, config, runtime_s"),
         (record(format="traincost/run/9"), "has the format 'traincost/run/9'"),
         (record(config=[1]), "config must be an object, got list"),
         (record(status="running"), "status is running: at work still, or killed"),

@@ -15,7 +15,8 @@ from traincost.reading.collection import read_collection
 from traincost.reading.formats import READERS
 from traincost.results import inventory
 
-KINDS = sorted(READERS)
+WITHOUT_TIME = ("keras",)  # what these read never has a runtime
+KINDS = sorted(set(READERS) - set(WITHOUT_TIME))
 # A name by which each reader is asked.
 NAMES = [
     "run.json", "results.json", "manifest.json", "mlflow.db", "meta.yaml", "run-a1b2c3d4.wandb",
@@ -23,7 +24,10 @@ NAMES = [
     "hparams.yaml", "metrics.csv", "fit-perf_logs.txt", "profile.txt",
     "events.out.tfevents.1700000000.host.1.0",
     "trace.json", "trace.json.gz", "rank_0.pt.trace.json", ".hydra", "multirun.yaml", "checkpoint-8",
-    "version_0", "mlruns", "wandb", "latest-run", "models", "files",
+    "version_0", "mlruns", "wandb", "latest-run", "models", "files", "args.yaml", "opt.yaml", "results.csv",
+    "monitor.csv", "progress.csv", "progress.txt", "study.db", "journal.log", "result.json", "params.json",
+    "metrics.json", "20260401_081005", "20260401_081005.log.json", "dvclive.json", "emissions.csv",
+    "training.log", "train.out",
 ]  # fmt: skip
 
 
@@ -38,6 +42,12 @@ def test_every_reader_has_a_sample_and_reads_it():
         read, _ = counts(DATA / kind)
         assert read.get(kind), kind
         assert set(read) == {kind}
+
+
+def test_what_has_no_time_is_listed_with_what_to_do():
+    for kind in WITHOUT_TIME:
+        read, left_out = counts(DATA / kind)
+        assert (read, left_out) == ({}, {kind: 1})
 
 
 def test_kinds_in_one_tree_do_not_hide_each_other(tmp_path):

@@ -286,8 +286,6 @@ def test_a_copy_is_counted_once_even_under_another_path(tmp_path):
     ("files", "reason"),
     [
         ({"trainer_state": '{"log'}, "trainer_state.json is not whole JSON"),
-        ({"all_results": "[]"}, "all_results.json holds a JSON list at the top"),
-        ({"all_results": "{}"}, "all_results.json holds no result of a Trainer: it times nothing"),
         ({"train_results": trained(train_s=-1)}, "train_runtime must be above zero, got -1"),
         ({"train_results": trained(train_s="1")}, "train_runtime must be a number of seconds, got '1'"),
         ({"train_results": trained(train_s=1e308, loss=None) | {"eval_runtime": 1.7e308}}, "is not finite"),

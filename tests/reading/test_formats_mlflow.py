@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from traincost.reading.collection import read_collection
-from traincost.reading.formats import mlflow, mlflow_stores
+from traincost.reading.formats import mlflow, sqlite
 
 START = 1_700_000_000_000  # ms
 SCHEMA = """
@@ -390,8 +390,8 @@ def test_views_that_never_end_are_not_asked(tmp_path):
 def test_work_is_bounded(tmp_path, monkeypatch):
     runs = [{"name": f"{i:04}", "params": {"lr": "1"}} for i in range(500)]
     path = write_database(tmp_path / "mlflow.db", *runs)
-    monkeypatch.setattr(mlflow_stores, "MAX_STEPS", 1000)
-    monkeypatch.setattr(mlflow_stores, "_STEPS_PER_CALL", 100)
+    monkeypatch.setattr(sqlite, "MAX_STEPS", 1000)
+    monkeypatch.setattr(sqlite, "_STEPS_PER_CALL", 100)
     (run,) = mlflow.read(str(path), "dir")
     assert run.reason == "takes more than 1000 steps to read"
 
@@ -500,3 +500,23 @@ def test_what_mlflow_writes_now(tmp_path):
     subprocess.run([sys.executable, script, tmp_path / "runs"], check=True, timeout=600)
     for kind in ("sqlite", "files"):
         check_producer(read_collection(tmp_path / "runs" / kind))
+
+
+def test_what_was_run_is_a_setting_where_it_differs(tmp_path):
+    runs = [{"name": f"{i}", "params": {"model.width": "1"}} for i in range(2)]
+    path = write_database(tmp_path / "mlflow.db", *runs)
+    for source in ("fit.py", "other.py"):
+        connection = sqlite3.connect(path)
+        found = [run_id for (run_id,) in connection.execute("SELECT run_uuid FROM runs ORDER BY run_uuid")]
+        for i, run_id in enumerate(found):
+            value = source if i else "fit.py"
+            own = "key = 'mlflow.source.name' AND run_uuid = ?"
+            connection.execute(f"DELETE FROM tags WHERE {own}", (run_id,))
+            connection.execute("INSERT INTO tags VALUES ('mlflow.source.name', ?, ?)", (value, run_id))
+        connection.commit()
+        connection.close()
+        configs = [run.config for run in mlflow.read(str(path), "dir")]
+        assert [config.get("source_name") for config in configs] == (
+            [None, None] if source == "fit.py" else ["fit.py", "other.py"]
+        )
+        assert all(config["model.width"] == "1" for config in configs)

@@ -129,9 +129,8 @@ def test_cost_columns_are_converted_to_our_units(tmp_path, column, unit, ours, v
         ("inf", "runtime_s is not finite (inf)"),
         ("-3", "runtime_s must be above zero, got -3"),
         ("0", "runtime_s must be above zero, got 0"),
-        ("1 h", "runtime_s must be a number, got '1 h'"),
+        ("1 x", "runtime_s must be a number, got '1 x'"),
         ("1_000", "runtime_s must be a number, got '1_000'"),
-        ('"1,000"', "runtime_s must be a number, got '1,000'"),
         ("1e999", "runtime_s is not finite (inf)"),
     ],
 )
@@ -146,7 +145,7 @@ def test_copies_repeated_ids_and_ragged_rows_are_left_out(tmp_path):
     found = read_collection(path)
     assert found.runs["run_id"].tolist() == ["a", "d"]
     assert found.excluded[["status", "reason"]].values.tolist() == [
-        ["duplicate", "equals row 1 in every column: a copy"],
+        ["duplicate", "has the run_id of row 1"],
         ["duplicate", "has the run_id of row 1"],
         ["unreadable", "has 2 cells under 3 columns"],
         ["unreadable", "has 4 cells under 3 columns"],
@@ -311,7 +310,7 @@ def test_a_semicolon_or_a_tab_may_part_the_cells(tmp_path):
 
 
 @given(st.binary(max_size=60))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_any_bytes_are_read_or_refused(content):
     with tempfile.TemporaryDirectory() as folder:
         for ending in table_files.ENDINGS:
@@ -385,3 +384,99 @@ def test_a_separator_around_a_number_is_no_part_of_it(tmp_path):
     found = read_collection(path, table=Table(sections_table=str(tmp_path / "sections.csv")))
     assert list(found.runs["runtime_s"]) == [5, 7]
     assert list(found.sections["seconds"]) == [4]
+
+
+# -- tables as people have them ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "runtimes"),
+    [
+        ("runtime_s;lr\n3,5;0,1\n4,25;0,2\n", [3.5, 4.25]),
+        ('runtime_s,lr\n"1,886.8",1\n559.5,2\n', [1886.8, 559.5]),
+        ("runtime_s,lr\n1'886.8,1\n559.5,2\n", [1886.8, 559.5]),
+        ("sep=|\nruntime_s|lr\n1|2\n", [1.0]),
+        (",runtime_s,Unnamed: 0.1\n0,3,0\n1,4,1\n", [3.0, 4.0]),
+        ("start,end,lr\n2026-01-01 00:00:00,2026-01-01 00:01:00,1\n", [60.0]),
+        ("elapsed,lr\n00:01:00,1\n1 day 00:00:01,2\n", [60.0, 86401.0]),
+    ],
+)
+def test_numbers_and_times_in_many_spellings(tmp_path, text, runtimes):
+    found = read_collection(write(tmp_path / "t.csv", text))
+    assert found.runs["runtime_s"].tolist() == runtimes
+
+
+def test_a_runtime_of_two_conventions_is_refused(tmp_path):
+    path = write(tmp_path / "t.csv", 'runtime_s,lr\n"1,88",1\n559.5,2\n')
+    with pytest.raises(ParameterError, match="written in more than one way, such as '1,88' beside"):
+        read_collection(path)
+
+
+def test_what_follows_from_the_runtime_or_counts_is_no_setting(tmp_path):
+    rows = [(100 + 17 * i + i % 3, i, 5_940_815 + 3 * i, 2 ** (i % 3)) for i in range(9)]
+    lines = [
+        f"{t},{t / 3600},{i},{job},{n},2026-01-01T0{i}:00:00,{'done' if i else 'failed'}"
+        for t, i, job, n in rows
+    ]
+    path = write(
+        tmp_path / "t.csv", "runtime_s,hours,row,job_id,width,begun,outcome\n" + "\n".join(lines) + "\n"
+    )
+    found = read_collection(path)
+    assert found.factors == ["width"]
+    assert found.excluded["status"].tolist() == ["failed"]
+
+
+def test_equal_rows_without_an_id_are_repeats(tmp_path):
+    found = read_collection(write(tmp_path / "t.csv", "runtime_s,lr\n1.1,2\n1.1,2\n1.1,2\n"))
+    assert (len(found.runs), len(found.excluded)) == (3, 0)
+
+
+SACCT = (
+    "JobID|JobName|AllocTRES|NodeList|Start|Elapsed|State\n"
+    "1|fit|cpu=2,gres/gpu:a100=4,gres/gpu=4|n1|2026-01-01T00:00:00|1-00:00:01|COMPLETED\n"
+    "1.batch|batch|cpu=2|n1|2026-01-01T00:00:00|1-00:00:01|COMPLETED\n"
+    "2|fit|cpu=2|n2|Unknown|00:00:00|PENDING\n"
+    "3_1|fit|cpu=2|n2|2026-01-01T00:00:00|00:10:00|CANCELLED by 1000\n"
+)
+FIXED = (
+    "JobID           JobName    Elapsed      State \n"
+    "------------ ---------- ---------- ---------- \n"
+    "1                   fit   00:01:00  COMPLETED \n"
+    "1.batch           batch   00:01:00  COMPLETED \n"
+)
+
+
+def test_slurms_accounting_by_bars_and_by_width(tmp_path):
+    found = read_collection(write(tmp_path / "sacct.txt", SACCT))
+    assert found.runs[["run_id", "runtime_s", "devices", "device", "host"]].values.tolist() == [
+        ["1", 86401.0, 4.0, "a100", "host 1"]
+    ]
+    assert found.excluded["status"].tolist() == ["queued", "killed"]
+    fixed = read_collection(write(tmp_path / "fixed.txt", FIXED))
+    assert fixed.runs[["run_id", "runtime_s"]].values.tolist() == [["1", 60.0]]
+
+
+def test_a_search_of_mlflow_and_trials_of_optuna_as_tables(tmp_path):
+    path = write(
+        tmp_path / "runs.csv",
+        "run_id,experiment_id,status,start_time,end_time,params.lr,metrics.acc,tags.mlflow.user\n"
+        "a,0,FINISHED,2026-01-01 00:00:00+00:00,2026-01-01 00:01:00+00:00,0.1,0.5,anna\n",
+    )
+    found = read_collection(path)
+    assert found.runs[["runtime_s", "config.lr", "score.acc"]].values.tolist() == [[60.0, 0.1, 0.5]]
+    assert "anna" not in found.runs.to_csv()
+    path = write(
+        tmp_path / "trials.csv",
+        "number,value,duration,params_lr,state\n0,0.5,0 days 00:01:00,0.1,COMPLETE\n"
+        "1,,0 days 00:00:09,0.2,PRUNED\n",
+    )
+    found = read_collection(path)
+    assert found.runs[["runtime_s", "config.lr", "score.value"]].values.tolist() == [[60.0, 0.1, 0.5]]
+    assert found.excluded[["status", "runtime_s"]].values.tolist() == [["pruned", 9.0]]
+
+
+def test_one_spelling_for_truth_and_for_numbers_of_32_bits(tmp_path):
+    rows = "1,true,0.10000000149011612\n2,True,0.1\n3,FALSE,0.1\n4,false,0.2\n"
+    found = read_collection(write(tmp_path / "t.csv", "runtime_s,amp,lr\n" + rows))
+    assert found.runs["config.amp"].tolist() == ["True", "True", "False", "False"]
+    assert found.runs["config.lr"].tolist() == [0.1, 0.1, 0.1, 0.2]

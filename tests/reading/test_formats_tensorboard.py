@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from traincost.reading import listing
 from traincost.reading.collection import read_collection
-from traincost.reading.formats import tensorboard
+from traincost.reading.formats import tensorboard, tfrecords
 
 T = 1_700_000_000.0
 NAME = "events.out.tfevents.1700000000.host.1.0"
@@ -41,7 +41,7 @@ def read_one(folder):
 
 
 def test_a_checksum_is_that_of_the_standard():
-    assert tensorboard._crc32c(b"123456789") == 0xE3069283  # RFC 3720's polynomial, check value
+    assert tfrecords.crc32c(b"123456789") == 0xE3069283  # RFC 3720's polynomial, check value
 
 
 def test_runtime_scores_and_start(tmp_path):
@@ -158,8 +158,8 @@ def test_a_copy_is_counted_once(tmp_path):
     ("content", "status", "reason"),
     [
         (b"", "killed", "holds no event"),
-        (event_file(version(T)), "completed", "fewer than two points"),
-        (event_file(version(T), scalar(T + 9, "hp_metric", -1.0)), "completed", "fewer than two points"),
+        (event_file(version(T)), "unknown", "fewer than two points"),
+        (event_file(version(T), scalar(T + 9, "hp_metric", -1.0)), "unknown", "fewer than two points"),
         (event_file(*RUN)[:-3], "killed", "ends within an event"),
         (b"text that is no event file at all", "unreadable", "is damaged at byte 0"),
         (event_file(*RUN, b"\x0b\x0c"), "unreadable", "no protocol buffer"),
@@ -184,7 +184,7 @@ def test_a_cut_file_before_a_resume_is_a_note(tmp_path):
 
 
 def test_a_large_event_is_passed_over_but_for_its_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(tensorboard, "MAX_EVENT_BYTES", 100)
+    monkeypatch.setattr(tfrecords, "MAX_EVENT_BYTES", 100)
     image = field(1, T + 90) + field(5, field(1, field(1, "image") + field(4, bytes(500))))
     write(tmp_path, *RUN, image, field(2, 7) + field(5, bytes(300)))
     run = read_one(tmp_path)
@@ -282,3 +282,16 @@ def test_no_broken_file_of_a_run_takes_its_others_down(tmp_path):
         for source, _ in sources:
             assert all(run.reason or run.runtime_s for run in tensorboard.read(str(folder / source), "run"))
         path.write_bytes(content)
+
+
+def test_damage_is_found_among_many_records_of_one_length(tmp_path):
+    content = event_file(version(T), *(scalar(T + i, "loss", float(i)) for i in range(300)))
+    path = tmp_path / "events.out.tfevents.1.host"
+    path.write_bytes(content)
+    assert tensorboard._events(str(path)).n_points == 300
+    size = (len(content) - len(event_file(version(T)))) // 300
+    place = len(content) - 100 * size - size // 2  # within one of the last hundred
+    path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+    events = tensorboard._events(str(path))
+    assert events.n_points == 199
+    assert events.problem.startswith("is damaged at byte ")

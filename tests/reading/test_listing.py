@@ -44,6 +44,11 @@ NAMES = [
     "a\nb.db",
     "a\nb.txt",
     "a\nb.log",
+    *("config.json", "cout.txt", "result.json", "params.json", "error.txt", "args.yaml", "opt.yaml"),
+    *("results.csv", "20260401_081005", "20260401_081005.log.json", "None.log.json", "last_checkpoint"),
+    *("monitor.csv", "0.monitor.csv", "x_monitor.csv", "a\nmonitor.csv", "progress.csv", "progress.txt"),
+    *("dvclive.json", "plots", "emissions.csv", "study.log", "x_journal", "optuna\n.log", "journal.jsonl"),
+    *("training.log", "history.csv", "a\ntrain.csv", "slurm-1.out", "a\nb.out", "train\n.txt", "x.err"),
 ]
 DIRECTORIES = ("a", "a/version_3", "a/m-1", "wandb/run-20260101_000000-x/files", "a/checkpoint-10")
 

@@ -25,7 +25,7 @@ def test_levels_are_means_of_their_runs_slowest_first(runs):
 
 def test_the_caption_names_the_slowest_cell_and_counts_empty_ones(runs):
     caption = tc.levels(runs).figures["cells"].caption
-    assert "slowest is c, 1 at 9.50 h" in caption.plain()
+    assert "slowest is c, 1 at 9.5 h" in caption.plain()
     assert "1 of 6 cells hold no run." in caption.plain()
 
 

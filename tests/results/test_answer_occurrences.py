@@ -15,7 +15,7 @@ ROWS = [
 @pytest.fixture(scope="module")
 def answer():
     runs = runs_of({"task": list("aabb")}, [100.0] * 4, ROWS, rows="task", cadence_section="eval")
-    return tc.occurrences(runs)
+    return tc.tc.occurrences(runs)
 
 
 def test_seconds_per_occurrence_by_level(answer):
@@ -26,7 +26,7 @@ def test_seconds_per_occurrence_by_level(answer):
 
 def test_the_scheduled_section_comes_first_with_its_count(answer):
     text = str(answer)
-    assert text.startswith("One occurrence of eval takes 4.00 s for b on average, against 2.00 s for a.")
+    assert text.startswith("Each time, eval takes 4.0 s for b, against 2.0 s for a.")
     assert "eval runs 5 times in a run." in text
 
 
@@ -39,3 +39,14 @@ def test_runs_without_repeated_sections_say_nothing():
     answer = tc.occurrences(runs_of({"task": list("ab")}, [1.0, 2.0], [(0, "setup", 0.5, 1)]))
     assert str(answer) == ""
     assert answer.tables == answer.figures == {}
+
+
+def test_of_many_levels_the_slowest_and_the_fastest_are_shown():
+    tasks = [f"name=model--tags=['{letter * 3}', 'gru']--x" for letter in "abcdefg"]
+    rows = [(i, "eval", 10.0 * (i + 1), 5) for i in range(7)]
+    runs = runs_of({"task": tasks}, [100.0 * (i + 1) for i in range(7)], rows, rows="task")
+    table = tc.occurrences(runs).tables["occurrences"]
+    assert [heading.text for heading in table.headings] == ["section", "ggg", "fff", "eee", "bbb", "aaa"]
+    assert f"level.{tasks[2]}" in table.frame  # for the JSON
+    assert "the 3 levels with the slowest runs and the 2 with the fastest of 7" in table.note.plain()
+    assert "for ggg" in str(tc.occurrences(runs))

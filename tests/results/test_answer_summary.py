@@ -1,13 +1,13 @@
-"""A summary is at most five sentences, each of them true; what was read is counted beside it."""
+"""The answer is what a reader needs first, by rule; what was read is counted beside it."""
 
 import dataclasses
 
 import numpy as np
 import pandas as pd
+import pytest
 from conftest import grid, runs_of
 
 import traincost as tc
-from traincost.columns import HOURS
 
 
 def sweep(scale=1.0):
@@ -25,40 +25,88 @@ def with_excluded(runs, **columns):
     return dataclasses.replace(runs, collection=collection)
 
 
-def test_a_summary_is_at_most_five_true_sentences():
+def finding(runs):
+    return tc.summary(runs).sentences[0].plain()
+
+
+def timed(shares, knobs=None, **choices):
+    """Six runs of an hour with these shares of it, each section ten times."""
+    rows = [(i, section, 3600 * x, 10) for i in range(6) for section, x in shares.items()]
+    runs = runs_of({"task": list("aabbcc")}, [3600.0] * 6, rows)
+    return runs.choosing(knobs=knobs or [{"name": "k", "sections": ["eval"], "kind": "share"}], **choices)
+
+
+def test_the_answer_says_what_to_do_and_what_it_saves():
     runs = with_excluded(sweep(), runtime_s=[60.0])
-    answer = tc.summary(runs)
-    assert len(answer.sentences) == 5
-    text = str(answer)
-    assert text.startswith(f"12 completed runs took {HOURS.text(runs.runtime_s.sum())} in all")
-    assert "Runtime depends on task." in text
-    part = "The largest timed part of a run is eval, with 40.00 % of its runtime; 60.00 % was not timed"
-    assert part in text
-    possible = "The largest possible saving is that of eval (run it once): at most 36.00 % of a run"
-    assert f"{possible}, if nothing else changes." in text
-    assert text.endswith("1 run is left out of every statistic, 0.02 h of run time.")
+    text = str(tc.summary(runs)).replace("\N{NO-BREAK SPACE}", " ")
+    assert text.startswith("60.0 % of the time was not timed\n")
+    assert (
+        "Run it once (eval: 10 times a run). That saves at most 36.0 % of a run, 114 h of 316 h in all."
+        in text
+    )
+    assert "What it governs takes 40.0 % of a run; 60.0 % was not timed, so nothing here explains it." in text
+    assert "1 more run (1 min 0 s) is left out of every statistic." in text
+    assert "316 h in all, 12 completed runs." in text
 
 
-def test_a_summary_says_what_a_turned_knob_saved():
+def test_what_it_saves_is_told_in_money_where_a_price_is():
+    text = str(tc.summary(sweep(), price_per_hour=2.0, devices=3)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "114 h of 316 h in all (about 683 USD)" in text
+
+
+@pytest.mark.parametrize(
+    ("shares", "headline"),
+    [
+        ({"eval": 0.5, "train": 0.3}, "Evaluation, not training, takes the time"),
+        ({"eval": 0.4, "train": 0.5}, "Evaluation takes as much time as training"),
+        ({"eval": 0.2, "train": 0.7}, "Training takes the time; evaluation is 20.0 % of it"),
+        ({"eval": 0.05, "train": 0.9}, "Training takes the time, and no one setting saves more than 5.0 %"),
+        ({"eval": 0.05, "work": 0.9}, "No one setting saves more than 5.0 %"),
+        ({"eval": 0.7, "work": 0.2}, "Evaluation takes 70.0 % of the time"),
+        ({"eval": 0.2, "train": 0.2}, "60.0 % of the time was not timed"),
+    ],
+)
+def test_the_headline_follows_from_what_can_be_saved(shares, headline):
+    assert finding(timed(shares)).replace("\N{NO-BREAK SPACE}", " ") == headline
+
+
+def test_the_headline_takes_the_kind_that_is_asked_for():
+    runs = timed({"eval": 0.5, "train": 0.3})
+    runs = dataclasses.replace(runs, section_kinds={"eval": "data loading"})
+    assert finding(runs) == "Data loading, not training, takes the time"
+
+
+def test_a_knob_that_saves_more_hours_leads_over_the_mean_run():
+    rows = [(0, "load", 0.6 * 360_000, 1), (0, "eval", 0.1 * 360_000, 1)]
+    for i in range(1, 6):
+        rows += [(i, "load", 36.0, 1), (i, "eval", 0.5 * 3600, 1)]
+    runs = runs_of({"task": list("aabbcc")}, [360_000.0, *[3600.0] * 5], rows)
+    knobs = [{"name": k, "sections": [k], "kind": "share"} for k in ("load", "eval")]
+    text = str(tc.summary(runs.choosing(knobs=knobs))).replace("\N{NO-BREAK SPACE}", " ")
+    assert "Change load (load). That saves at most" in text
+    assert "Of the average run, eval would save more, 43.3 %; over all hours together it saves less." in text
+
+
+def test_the_answer_says_what_a_turned_knob_saved():
     runs = sweep()
-    text = str(tc.summary(runs, tc.knobs(runs, {"eval": sweep(0.7)})))
-    assert "changes; turned, it saved 30.0" in text
-    assert "over 12 configurations that were run again." in text
+    text = str(tc.summary(runs, tc.knobs(runs, {"eval": sweep(0.7)}))).replace("\N{NO-BREAK SPACE}", " ")
+    assert "; run again with it in 12 configurations, it saved 30.0 %" in text
 
 
-def test_a_summary_claims_nothing_where_there_is_nothing():
-    text = str(tc.summary(runs_of({"a": ["x"]}, [36_000.0])))
-    assert text == "1 run took 10.00 h in all, 10.00 h each on average."
+def test_without_sections_the_finding_is_what_runtime_depends_on():
+    text = str(tc.summary(runs_of({"a": ["x"]}, [36_000.0]))).replace("\N{NO-BREAK SPACE}", " ")
+    assert text == "1 run took 10.0 h\n10.0 h in all, 1 run."
+    config = grid(task=list("abcdef"), lr=["1", "2", "3"])
     rng = np.random.default_rng(1)
-    config = grid(a=list("xyz"), b=list("pqr"), c=["1", "2"])
-    assert "can be told from chance" in str(tc.summary(runs_of(config, np.exp(rng.normal(8, 0.3, 18)))))
+    runs = runs_of(config, np.exp((config["task"] == "a") * 1.0 + rng.normal(8, 0.05, 18)))
+    assert finding(runs).startswith("Runtime depends on task: a takes 2.")
 
 
 def test_hours_of_runs_left_out_are_counted():
     runs = runs_of({"a": ["x"]}, [36_000.0])
     status = ["failed", "failed", "running"]
     text = str(with_excluded(runs, status=status, runtime_s=[3600.0, np.nan, 1800.0]))
-    left_out = "left out: 3 (2 failed and 1 running); 1.50 h of runtime that no statistic here includes"
+    left_out = "3 runs are left out of every statistic (2 failed and 1 running), which took 1.5 h."
     assert left_out in text.splitlines()
 
 

@@ -7,18 +7,18 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import runs_of
+from conftest import HOSTILE, runs_of
 
 import traincost as tc
 from traincost.analysis import sections
-from traincost.columns import SECONDS
-from traincost.results import svg
+from traincost.results import html, svg
+from traincost.results.beside import name_points
 from traincost.results.decomposition import draw_parts
-from traincost.results.figures import WIDE, WIDTH, Drawing, Figure, clipped
-from traincost.results.levels import draw_cells
+from traincost.results.figures import WIDE, WIDTH, Drawing, Figure, axes_of, clipped, is_wide
 from traincost.results.prose import say
+from traincost.results.result import Bars
 from traincost.results.shares import draw_composition
-from traincost.results.svg import REST, SERIES, THEME
+from traincost.results.svg import PAGE, REST, SERIES, THEME
 
 NAMES = [
     "effects", "cells", "levels", "occurrences", "subsections", "composition", "knobs", "turned", "score",
@@ -29,7 +29,10 @@ NAMES = [
 @pytest.fixture(scope="module")
 def drawings(answers):
     """Name of each figure of the answers to its drawing."""
-    figures = {name: figure for answer in answers.values() for name, figure in answer.figures.items()}
+    shown = [figure for answer in answers.values() for figure in answer.figures.values()]
+    # Of bars, what a paper has instead.
+    drawn = [figure.drawn if isinstance(figure, Bars) else figure for figure in shown]
+    figures = {figure.name: figure for figure in drawn if figure is not None}
     return {name: figure.drawing() for name, figure in figures.items()}
 
 
@@ -82,7 +85,7 @@ def test_ids_of_different_figures_do_not_collide(drawings):
 def test_an_empty_cell_is_hatched_and_others_have_numbers(drawings):
     root = ElementTree.fromstring(drawings["cells"].svg)
     texts = [node.text for node in root.iter("text")]
-    assert sum(bool(re.fullmatch(r"[0-9,]+\.[0-9]{2}", t or "")) for t in texts) == 5
+    assert sum(bool(re.fullmatch(r"[0-9,]+\.[0-9]", t or "")) for t in texts) == 5
     assert list(root.iter("pattern"))
 
 
@@ -114,13 +117,60 @@ def test_long_labels_leave_room_for_the_axes():
     assert view_box(levels_of([1.0, 2, 3, 4], "W" * 90).drawing())[2] < 1.35 * 72 * WIDTH
 
 
-def test_many_cells_make_a_figure_wide():
-    columns = pd.Index([f"c{i:02}" for i in range(12)], name="x")
-    cells = pd.DataFrame(np.full((2, 12), 1234.5), index=pd.Index(["a", "b"], name="y"), columns=columns)
-    cells.attrs["n_levels"] = cells.shape
-    drawing = drawn(draw_cells, cells, SECONDS)
-    assert ElementTree.fromstring(drawing.svg).get("class") == "plot wide"
-    assert view_box(drawing)[2] == pytest.approx(72 * WIDE, abs=4)
+def test_a_figure_may_have_a_second_drawing_for_wide_screens():
+    def draw(frame):
+        figure, axes = axes_of(1.0)
+        axes.plot(frame["a"])
+        return figure, [(None, str(is_wide(figure)))]
+
+    figure = Figure("f", pd.DataFrame({"a": [1, 2]}), draw, say("F."), wide=True)
+    drawing = figure.drawing()
+    assert view_box(drawing)[2] == pytest.approx(72 * WIDTH, abs=4)
+    assert view_box(Drawing(drawing.wide))[2] == pytest.approx(72 * WIDE, abs=4)
+    kinds = [ElementTree.fromstring(one).get("class") for one in (drawing.svg, drawing.wide)]
+    assert kinds == ["plot narrow", "plot wide"]
+    assert drawing.legend == ((None, "False"),)
+    made = html.figure(figure)
+    ids = re.findall(r' id="([^"]+)"', made)
+    assert len(ids) == len(set(ids))
+    assert {"figure-f-desc", "figure-f-wide-desc"} <= set(ids)
+
+
+def axes_with(points):
+    axes = axes_of(3.0)[1]
+    x, y = zip(*points, strict=True)
+    axes.plot(x, y, "o")
+    return axes, x, y
+
+
+def test_names_stand_beside_points_and_cover_nothing():
+    axes, x, y = axes_with([(0.1, 0.1), (0.5, 0.5), (0.9, 0.9), (0.5, 0.51)])
+    assert name_points(axes, x, y, ["low", HOSTILE, "high"], 3) == ["low", HOSTILE, "high"]
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    centres = axes.transData.transform(list(zip(x, y, strict=True)))
+    assert not any(box.contains(*centre) for box in boxes for centre in centres)
+    assert [text.get_text() for text in axes.texts][1] == clipped(HOSTILE)
+
+
+def test_a_name_without_room_is_left_out_and_only_so_many_are_written():
+    crowd = [(i / 40, j / 40) for i in range(41) for j in range(41)]
+    axes, x, y = axes_with(crowd)
+    assert name_points(axes, x, y, ["a long name of a system"] * 5, 5) == []
+    axes, x, y = axes_with([(i, i) for i in range(9)])
+    assert name_points(axes, x, y, [f"s{i}" for i in range(9)], 4) == ["s0", "s1", "s2", "s3"]
+
+
+def test_names_over_lines_have_a_rim_of_the_page():
+    def draw(frame):
+        axes, x, y = axes_with([(0.1, 0.1), (0.9, 0.9)])
+        name_points(axes, x, y, ["named"], 1)
+        return axes.figure, []
+
+    drawing = drawn(draw, pd.DataFrame({"a": [1]}))
+    rims = [n for n in ElementTree.fromstring(drawing.svg).iter("g") if n.get("paint-order") == "stroke"]
+    assert [text.text for rim in rims for text in rim.iter("text")] == ["named"]
+    assert rims[0].get("stroke") == THEME[PAGE]
 
 
 def bars(drawing, colour):
@@ -139,7 +189,7 @@ def test_pieces_of_a_part_lie_end_to_end():
             "total_s": [-4.0, -2.0, -2.0],
         }
     )
-    drawing = drawn(draw_parts, parts, SECONDS)
+    drawing = drawn(draw_parts, parts)
     (same, opposed), (same_call, opposed_call) = (bars(drawing, THEME[colour])[:2] for colour in SERIES[:2])
     assert same_call[1] == pytest.approx(same[0], abs=0.02)
     assert opposed_call[0] == pytest.approx(opposed[1], abs=0.02)
@@ -149,7 +199,7 @@ def test_pieces_of_a_part_lie_end_to_end():
     assert [text for _, text in drawing.legend] == [
         "by how often it ran", "by what one call cost", "undivided",
     ]  # fmt: skip
-    assert len(drawn(draw_parts, parts.head(2), SECONDS).legend) == 2
+    assert len(drawn(draw_parts, parts.head(2)).legend) == 2
 
 
 def test_the_same_runs_give_the_same_bytes():

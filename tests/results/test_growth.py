@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from traincost.errors import ParameterError
+from traincost.results.figures import MAX_POINTS
 from traincost.results.result import Result
 from traincost.results.svg import SERIES, THEME
 from traincost.results.trends import draw_trends, trends
@@ -56,10 +57,11 @@ def test_four_systems_are_too_few():
     assert "doubles" not in text
     row = next(iter(found.tables["trends"].printed()))
     assert row[5:8] == ["–", "–", "–"]
-    _, legend = draw_trends(
+    figure, legend = draw_trends(
         found.frame, four.rename(columns={"value_flop": "flop"}).assign(low_outlier=False, large_scale=False)
     )
-    assert not [text for _, text in legend if "trend" in text]
+    assert not figure.axes[0].lines[3:]  # three groups of points, and no fit
+    assert [text for _, text in legend] == ["a system"]
 
 
 def test_systems_in_no_fit_are_named_with_the_reason():
@@ -93,19 +95,31 @@ def test_each_trend_has_a_mark_and_a_band_in_its_colour():
     points = points.assign(low_outlier=False, large_scale=[False, False, True])
     ends = {"start_flop": 1e20, "end_flop": 1e24, "start_low": 1e19, "start_high": 1e21}
     ends |= {"end_low": 1e23, "end_high": 1e25, "first": dates[0], "last": dates[2]}
+    grown = {"established": True, "doubling_months": 6.0}
     lines = pd.DataFrame(
-        [{"group": group, "n": 9, **ends} for group in ("all", "regular scale", "large scale")]
+        [{"group": group, "n": 9, **ends, **grown} for group in ("all", "regular scale", "large scale")]
     )
     figure, legend = draw_trends(lines, points)
-    marks = {text: mark for mark, text in legend if "trend" in text}
-    assert marks == {
-        "fitted trend (all or regular scale); shaded, the interval of its slope": SERIES[0],
-        "fitted trend (large scale); shaded, the interval of its slope": SERIES[1],
-    }
+    assert dict(map(reversed, legend)) == {"a system": ("o", SERIES[0]), "large scale": ("s", SERIES[1])}
     (axes,) = figure.axes
+    said = {text.get_text(): text.get_color() for text in axes.texts}
+    assert said["large-scale systems doubled every 6.00 months"] == SERIES[1]
+    assert {"a", "c"} <= set(said)
+    assert axes.lines[-1].get_linestyle() == "--"
     colours = [tuple(band.get_facecolor()[0][:3]) for band in axes.collections]
     assert len(colours) == 3
     assert colours[0] == colours[1] != colours[2]
+
+
+def test_many_systems_are_thinned_and_the_extremes_stay():
+    made = systems("2016-01-01", 2_000, months=1e12, sd=0.1).assign(flop=lambda frame: frame["value_flop"])
+    points = made.assign(low_outlier=False, large_scale=False)
+    points.loc[777, "flop"] = 1e40
+    figure, legend = draw_trends(trends(estimated(made), n_draws=100).frame, points)
+    drawn = sum(len(line.get_xdata()) for line in figure.axes[0].lines[:3])
+    assert MAX_POINTS <= drawn < MAX_POINTS + 20
+    assert max(max(line.get_ydata(), default=0) for line in figure.axes[0].lines[:3]) == 1e40
+    assert legend[-1][1].endswith("of 2,000 systems are drawn")
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,7 @@ def test_each_kind_has_its_block_and_nothing_is_left_unsaid(tmp_path):
     assert "replicates seed (2)" in text
     assert "shared     task = t" in text
     assert "sections   epoch" in text
-    assert (
-        "pyhighlights results (results.json) [pyhighlights]: 1 run\n  runtime    30.00 s to 30.00 s" in text
-    )
+    assert "pyhighlights results (results.json) [pyhighlights]: 1 run\n  runtime    30.0 s to 30.0 s" in text
     assert "scores     f1" in text
     assert "broken/run.json: status is failed" in text
     assert ".md: 1 file of no known kind" in text

@@ -33,12 +33,14 @@ def under_way(tmp_path):
 def test_what_remains_is_said_with_its_end_and_money(under_way):
     found = remaining(read(under_way), price_per_hour=2.0)
     text = str(found)
-    assert text.startswith("4 runs of 6 combinations remain, 1 of them at work: ")
-    assert " USD" in text.splitlines()[0]
-    assert "with 1 at once, the last ends after" in text
+    assert text.startswith("4 runs of 6 combinations remain, 1 of them at work. They take ")
+    assert " USD." in text.splitlines()[0]
+    assert "With 1 at once, the last ends after" in text
     assert "counted from 2026-01-02 03:10 UTC" in text
-    assert "never run so far, and predicted from what each setting does by itself: 2 of 2" in text
-    assert "failed runs took" in text
+    assert (
+        "2 of 2 combinations were never run, and are predicted from what each setting does by itself" in text
+    )
+    assert "Failed runs took" in text
     assert found.numbers["remaining.hours"] == pytest.approx(found.frame["hours"].iloc[-1])
     assert found.html().count("<tr>") == 4  # the header, two combinations, and the whole
 

@@ -8,8 +8,9 @@ import re
 import pandas as pd
 import pytest
 
+from traincost.printing import two
 from traincost.results.prose import say
-from traincost.results.tables import Heading, Table, two
+from traincost.results.tables import Heading, Table
 
 HOSTILE = r"\input{/etc/passwd} & 50% $x$ #1 _a_ {b} ~c ^d <b> | `e` [f](g) **h** \\"
 

@@ -23,8 +23,8 @@ def demo():
 def test_a_plan_prints_its_configurations_and_shows_their_table(demo):
     found = plan(demo, {"task_name": ["sorting"]}, seeds=3, devices=2, price_per_hour=5.0)
     text = str(found).splitlines()
-    assert text[0].startswith("18 runs in 6 configurations: ")
-    assert text[0].endswith(" USD")
+    assert text[0].startswith("18 runs in 6 configurations take ")
+    assert text[0].endswith(" USD.")
     assert sum("task_name=sorting, loss_setting=" in line for line in text) == 6
     whole = found.frame.iloc[-1]
     assert found.numbers["plan.hours"] == pytest.approx(whole["hours"])
@@ -35,7 +35,7 @@ def test_a_plan_prints_its_configurations_and_shows_their_table(demo):
 
 def test_a_plan_with_turned_knobs_says_the_least(demo):
     found = plan(demo, knobs=[KNOB])
-    assert "with the knobs turned at least" in str(found)
+    assert "With the knobs turned they take at least" in str(found)
     assert "at least" in [heading.text for heading in found.tables["plan"].headings]
 
 
@@ -76,9 +76,9 @@ def test_the_command_prints_hours_and_writes_json(tmp_path, capsys):
     out = tmp_path / "plan.json"
     assert main(["plan", runs, "-f", str(tmp_path / "plan.yaml"), "--json", str(out)]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("12 runs in 4 configurations: ")
+    assert text.startswith("12 runs in 4 configurations take ")
     assert "never run" not in text
-    assert "interact" not in text  # each was run, and repeated: its own runs tell
+    assert "act together" not in text  # each was run, and repeated: its own runs tell
     assert "task=a, loss=x: " in text
     data = json.loads(out.read_text())
     assert len(data["configurations"]) == 4
@@ -89,9 +89,11 @@ def test_every_combination_never_run_is_warned_of(tmp_path):
     runs = interacting(tmp_path, ("c", "y"), "abcd", "xyz")
     found = plan(read(runs))
     text = str(found)
-    assert "never run so far, and predicted from what each setting does by itself: 1 of 12" in text
-    assert "(task=c, loss=y)" in text
-    assert "the factors interact in these runs: a combination never run may be off by more" in text
+    assert (
+        "1 of 12 combinations was never run, and is predicted from what each setting does by itself" in text
+    )
+    assert "by itself: task=c, loss=y." in text
+    assert "The settings act together in these runs: a combination never run may be off by more" in text
     assert text.count(", never run") == 1
     assert found.numbers["plan.n_never_run"] == 1
     assert "never run" not in str(plan(read(runs), {"task": ["a", "b"]}))
@@ -105,7 +107,7 @@ def test_a_corner_never_run_is_always_warned_of():
     for _ in range(200):
         runs = runs_of(config[here].reset_index(drop=True), 60 * np.exp(rng.normal(0, 0.1, here.sum())))
         found = plan(runs)
-        assert "1 of 12 combinations (task=d, loss=z)" in str(found)
+        assert "1 of 12 combinations was never run" in str(found)
         row = found.frame.set_index(["level.task", "level.loss"]).loc[("d", "z")]
         assert row["n_before"] == 0
 
@@ -123,8 +125,8 @@ def test_failed_runs_are_forecast_and_said(tmp_path):
     assert found.numbers["plan.failed_hours"] == pytest.approx(
         found.frame["hours"].iloc[-1] * share / (1 - share)
     )
-    assert "failed runs took" in str(found)
-    assert "failed runs" not in str(plan(read(DEMO)))
+    assert "Failed runs took" in str(found)
+    assert "Failed runs" not in str(plan(read(DEMO)))
     assert json.loads(as_json(found))["total"]["failed_hours"] > 0
 
 

@@ -5,9 +5,6 @@ from html.parser import HTMLParser
 
 import pytest
 
-import traincost as tc
-from traincost.results.runs import Runs
-
 TRACED = {
     "data",
     "code",
@@ -56,16 +53,3 @@ def test_no_digit_stands_in_prose_by_itself(published, name):
 def test_a_typed_digit_is_found(typed):
     assert Digits(typed).found
     assert not Digits("<p><a href=x><data>3 h</data></a> <code>v1</code></p><table><td>1</td></table>").found
-
-
-def test_prose_says_no_digit_beyond_the_resampling_range(golden):
-    knobs = [{"name": "e", "sections": ["epoch/eval_router_sampled"]}]
-    answer = tc.knobs(Runs(golden).choosing(knobs=knobs))
-    row = answer.frame.iloc[0]
-    assert 0.005 < (row["high"] - row["low"]) / 2 < 0.05  # so that whole per cent is what it carries
-    texts = {n.key.split(".")[-1]: n.text for n in answer.sentences[0].numbers()}
-    assert texts["bound"] == f"{100 * row['bound']:.0f} %"
-    assert texts["pooled_bound"] == f"{100 * row['pooled_bound']:.0f} %"
-    assert texts["saved_s"] == f"{row['saved_s'] / 3600:.0f} h"
-    assert texts["speed_up"] == f"{row['speed_up']:.2f} ×"
-    assert answer.figures["knobs"].caption.numbers()[0].text == texts["bound"]

@@ -61,7 +61,7 @@ def test_an_answer_is_frozen(answers):
 def test_the_parts_of_an_answer_are_attributes(answers):
     compared = answers["compare"]
     assert {"summary", "settings", "runtime", "made_of", "rest"} <= set(dir(compared))
-    assert set(compared.runtime.tables) == {"changes"}
+    assert set(compared.runtime.tables) == {"changes", "changes-in-full"}
     assert {"changes", "parts", "columns"} <= set(compared.tables)
     pd.testing.assert_frame_equal(compared.frame, compared.runtime.frame)
     assert compared.named("second").runtime.data()["prefix"] == "second"
@@ -121,7 +121,7 @@ def test_the_ids_of_many_runs_are_cut():
 
 
 def test_runs_show_themselves_and_count_what_was_chosen(sweep):
-    assert "profiled runs: 10" in str(sweep)
+    assert "10 completed runs took" in str(sweep)
     assert str(len(sweep.where(task=["a"]))) == "4"
     chosen = sweep.where({"task": HOSTILE}, lr=1)
     assert str(chosen).startswith("2 of 10 completed runs")

@@ -12,7 +12,7 @@ import pandas as pd
 from traincost.analysis.fields import bins
 from traincost.analysis.sections import OTHER, UNATTRIBUTED, cut, mean_present
 
-LEAST_PART = 0.01  # of the mean run of every level: smaller parts are put together
+LEAST_PART = 0.02  # of the mean run of every level: smaller parts are put together
 MOST_PARTS = 7  # sections that are told apart
 
 
@@ -53,15 +53,16 @@ def mean_runs(t, field):
 def difference(t, field):
     """Say where the difference between the slowest and the fastest level comes from.
 
-    The difference of a part that ran c₁ and c₀ times a run, taking s₁/c₁ and s₀/c₀ each time, is split
-    evenly: (c₁ - c₀) times the mean time of one, and the difference of these times the mean count.
+    The difference of a part that ran c₁ and c₀ times in the mean runs, of s₁ and s₀ seconds, is split
+    evenly: (c₁ - c₀) times the mean of s₁/c₁ and s₀/c₀, and the difference of these times the mean count.
 
     Returns
     -------
     DataFrame
         A row per part, the largest difference first, of the parts of `mean_runs`: ``part``, ``slow_s``,
         ``fast_s``, ``more_s``, ``share`` (of the whole difference); ``slow_count``, ``fast_count``,
-        ``slow_each_s``, ``fast_each_s``, ``by_count_s``, ``by_each_s``, NaN where no run counts it.
+        ``slow_each_s``, ``fast_each_s`` (means over runs of seconds / count), ``by_count_s``,
+        ``by_each_s``, NaN where no run counts it.
         ``attrs`` has ``slow`` and ``fast``, the levels, and ``total_s``. Empty with a single level.
     """
     runs = mean_runs(t, field)
@@ -88,10 +89,13 @@ def _counted(t, part, members, slow, fast):
     """Return counts, seconds of one time, and what of the difference goes with either."""
     if part not in t.paths:
         return (np.nan,) * 6
-    counts = t.counts[:, t.paths.index(part)]
+    at = t.paths.index(part)
+    counts, seconds = t.counts[:, at], t.seconds[:, at]
     often = [mean_present(counts[inside][:, None])[0] for inside in members]
     if not all(np.isfinite(often)) or not all(often):
         return (np.nan,) * 6
-    each = [slow[part] / often[0], fast[part] / often[1]]
-    by_count = (often[0] - often[1]) * sum(each) / 2
-    return (*often, *each, by_count, (each[0] - each[1]) * sum(often) / 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = [mean_present((seconds / counts)[inside][:, None])[0] for inside in members]
+    of_level = [slow[part] / often[0], fast[part] / often[1]]
+    by_count = (often[0] - often[1]) * sum(of_level) / 2
+    return (*often, *each, by_count, (of_level[0] - of_level[1]) * sum(often) / 2)

@@ -32,7 +32,7 @@ from traincost.columns import PREFIX
 from traincost.errors import ParameterError
 from traincost.words import natural, unique
 
-RECORDED_PLACES = ("host", "device")  # columns of the runs beside their settings
+RECORDED_PLACES = ("host", "device")  # what runs record of where they ran, beside their settings
 UNSET = "(unset)"
 EMPTY = "(empty)"
 ALL_RUNS = "all runs"
@@ -131,9 +131,11 @@ def describe(config, replicates=(), factors=(), start_rank=None):
     """
     series = {c.removeprefix(PREFIX): config[c] for c in config.columns if c.startswith(PREFIX)}
     asked = _asked(series, replicates, factors)
-    fields = [_field(name, column, asked.get(name)) for name, column in series.items()]
-    fields += [
-        _recorded(name, config[name]) for name in RECORDED_PLACES if name in config and name not in series
+    fields = [
+        _recorded(name, config[name])
+        if name not in asked and _is_recorded(name, column, config)
+        else _field(name, column, asked.get(name))
+        for name, column in series.items()
     ]
     fields = _merge(_leave_out_counters(fields, asked, start_rank))
     remaining = _leave_out_names(fields, asked)
@@ -295,6 +297,13 @@ def _number_text(value):
 
 
 # -- relations between fields --------------------------------------------------------------
+
+
+def _is_recorded(name, column, config):
+    """Say whether a setting is what the runs' records say of where they ran, and no choice."""
+    if name not in RECORDED_PLACES or name not in config:
+        return False
+    return bool((column.fillna("").astype("str") == config[name].fillna("").astype("str")).all())
 
 
 def _recorded(name, series):

@@ -8,15 +8,16 @@ later one (warm-up, compilation) stays whatever the cadence is. Knobs that
 govern nested sections overlap, so their savings are never added: the joint bound is that of
 the union, taken run by run.
 
-A bound says: at most this, if nothing outside the sections changes. It is not a measurement.
+A bound says: at most this, if nothing outside the sections changes. It is not a measurement. Of sections
+that overlap in time (threads) and together are all of a run, there is none.
 """
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from traincost.analysis import kinds
 from traincost.analysis.occurrences import warm_up
 from traincost.analysis.sections import mean_present, overlap_around, repeated_parts, unsynchronised
 from traincost.errors import ParameterError
@@ -30,13 +31,13 @@ N_RESAMPLES = 2_000
 MAX_RESAMPLED = 4_000_000  # values drawn in all; large collections get fewer resamples
 MAX_DRAWN = 500_000  # values in memory at a time
 MAX_PROPOSED = 8
+WHOLE_JOB = 0.99  # of a run: a section that takes as much is the job itself, and no setting
+MOST = 0.5  # of the section around it: a part of the same kind is proposed besides that one
 _COLUMNS = (
     "knob", "change", "kind", "sections", "governed_share", "bound", "low", "high", "level_low",
     "level_high", "pooled_bound", "saved_s", "speed_up", "n_known", "n_runs", "tier", "n_present",
     "bound_present", "first_share", "overlap", "n_unsynchronised",
 )  # fmt: skip
-# What trains the model is the work itself, not a setting to turn.
-_TRAINING = re.compile(r"train|fit\b|forward|backward|optimi|step|loss\.backward", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def knobs_of(entries):
     return knobs
 
 
-def bounds(t, knobs=None, cadence_section=None, codes=None):
+def bounds(t, knobs=None, cadence_section=None, codes=None, section_kinds=None):
     """Return the most that each knob, and all together, can save.
 
     Parameters
@@ -129,12 +130,15 @@ def bounds(t, knobs=None, cadence_section=None, codes=None):
         own count, if left out.
     codes : ndarray of int, optional
         Level of each run; the range of the bound over levels is given for it.
+    section_kinds : dict of str to str, optional
+        As `kinds.kind_of` takes them; what is said to be training is not proposed.
 
     Returns
     -------
     DataFrame
-        A row per knob, the largest bound first, the joint bound last: ``knob``, ``change``,
-        ``kind``, ``sections`` (matched, as text), ``governed_share`` (mean share of them);
+        A row per knob, the one that saves most in all first, the joint bound last:
+        ``knob``, ``change``, ``kind``, ``sections`` (matched, as text),
+        ``governed_share`` (mean share of them);
         all figures are of the runs whose counts allow a bound:
         ``bound`` (mean share of runtime saved), ``low``, ``high`` (resampling range: 2.5 and
         97.5 % quantiles over resampled runs), ``level_low``, ``level_high``;
@@ -146,9 +150,10 @@ def bounds(t, knobs=None, cadence_section=None, codes=None):
         take beyond later ones, which no cadence saves; 0 where nothing shows that they do);
         ``overlap`` (`sections.overlap_around`, the largest of its sections); ``n_unsynchronised``
         (runs in which the clock of one of them did not wait for the device).
-        The bound is NaN where no section matches, or no run's count is known.
+        The bound is NaN where no section matches, no run's count is known, or sections that overlap in
+        time are all of the runs.
     """
-    knobs = propose(t) if knobs is None else knobs_of(knobs)
+    knobs = propose(t, section_kinds) if knobs is None else knobs_of(knobs)
     if cadence_section is not None and cadence_section not in t.paths:
         raise ParameterError(
             f"`cadence_section` must be a section of the runs, got {cadence_section!r}; "
@@ -166,7 +171,7 @@ def bounds(t, knobs=None, cadence_section=None, codes=None):
         np.fmax(union, fractions, out=union)
         unknown |= np.isnan(fractions)
     table = pd.DataFrame(rows, columns=_COLUMNS).sort_values(
-        "bound", ascending=False, kind="stable", na_position="last", ignore_index=True
+        "pooled_bound", ascending=False, kind="stable", na_position="last", ignore_index=True
     )
     if len(knobs) > 1:
         # Where one knob's effect is unknown, so is the union's, unless another saves the whole section.
@@ -185,7 +190,11 @@ def _row(knob, matched, fractions, t, codes, alike):
     known &= matched.any()
     share = saved_s / t.runtime_s
     bound = low = high = level_low = level_high = pooled = total_s = present = first = np.nan
-    if known.any():
+    found = [overlap_around(t, i) for i in np.flatnonzero(matched)]
+    overlap = max((x for x in found if x == x), default=np.nan)
+    all_s = t.runtime_s[known].sum()
+    says_nothing = overlap == overlap and saved_s[known].sum() >= (1 - ALL) * all_s
+    if known.any() and not says_nothing:
         present = share[known & has].mean() if (known & has).any() else np.nan
         first = (_saved(alike, t)[1] / t.runtime_s)[known].mean() - share[known].mean()
         bound, total_s = share[known].mean(), saved_s[known].sum()
@@ -206,14 +215,14 @@ def _row(knob, matched, fractions, t, codes, alike):
         level_high,
         pooled,
         total_s,
-        np.nan if pooled >= 1 - ALL else 1 / (1 - pooled),
+        1 / (1 - pooled) if pooled < 1 - ALL else np.nan,
         int(known.sum()),
         len(share),
         tier(bound),
         int((known & has).sum()),
         present,
         first,
-        max((x for i in np.flatnonzero(matched) if (x := overlap_around(t, i)) == x), default=np.nan),
+        overlap,
         int(unsynchronised(t)[:, matched].any(axis=1).sum()),
     )
 
@@ -236,9 +245,7 @@ def governed(knob, t):
 
 
 def _matched(knob, paths):
-    patterns = [
-        re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL) for pattern in knob.sections
-    ]
+    patterns = [kinds.pattern(text) for text in knob.sections]
     return np.array([any(p.fullmatch(path) for p in patterns) for path in paths], dtype=bool)
 
 
@@ -317,32 +324,48 @@ def _level_range(share, known, codes):
     return means.min(), means.max()
 
 
-def propose(t):
+def propose(t, section_kinds=None):
     """Propose knobs from the sections themselves.
 
-    Each disjoint section, and each child that takes most of its parent, that is not training
-    itself: to be done once where it is done several times, else to be done without.
+    Each section that is repeated or optional by its name (`kinds.proposal_of`) and neither the job itself
+    nor around training: to be done once where it is done several times, else to be done without.
 
     Returns
     -------
     list of Knob
+        Those that take the most time, the first of them most.
     """
-    share = (t.whole / t.runtime_s[:, None]).mean(axis=0) if len(t.runtime_s) else []
+    if not len(t.runtime_s):
+        return []
     counts = mean_present(t.counts)
-    candidates = [i for i in range(len(t.paths)) if _is_candidate(t, share, i)]
-    candidates = sorted(candidates, key=lambda i: -share[i])[:MAX_PROPOSED]
-    return [
-        Knob(t.paths[i], (t.paths[i],), "cadence", "run it once instead of each time", proposed=True)
-        if counts[i] > 1 and not _TRAINING.search(t.paths[t.parent[i]] if t.parent[i] >= 0 else "")
-        else Knob(t.paths[i], (t.paths[i],), "share", "do without it, or with less of it", proposed=True)
-        for i in candidates
-    ]
+    candidates = [i for i in range(len(t.paths)) if _is_candidate(t, i, section_kinds)]
+    candidates = sorted(candidates, key=lambda i: -t.whole[:, i].sum())[:MAX_PROPOSED]
+    return [_proposal(t, i, counts[i], section_kinds) for i in candidates]
 
 
-def scheduled(t):
-    """Return the largest repeated section that is not training itself, or an empty name."""
-    repeated = (name for name in repeated_parts(t) if not _TRAINING.search(name))
-    return next(repeated, "")
+def _proposal(t, i, count, section_kinds):
+    path, called = t.paths[i], kinds.bare(t.paths[i])
+    in_training = t.parent[i] >= 0 and kinds.kind_of(t.paths[t.parent[i]], section_kinds) == kinds.TRAINING
+    if kinds.proposal_of(path, section_kinds) == kinds.LOADING:
+        change, kind = "load data while the device computes (more workers, or prefetching)", "share"
+    elif count > 1 and not kinds.is_piece(path) and not in_training:
+        change = "save a checkpoint once per run" if kinds.is_hook(path) else f"run {called} once per run"
+        kind = "cadence"
+    else:
+        change, kind = f"do without {called}, or with less of it", "share"
+    return Knob(path, (path,), kind, change, proposed=True)
+
+
+def scheduled(t, section_kinds=None):
+    """Return the largest repeated section that is evaluation as a whole, or an empty name."""
+    return next(
+        (
+            name
+            for name in repeated_parts(t)
+            if kinds.proposal_of(name, section_kinds) == kinds.EVALUATION and not kinds.is_piece(name)
+        ),
+        "",
+    )
 
 
 def known(bounds):
@@ -350,16 +373,21 @@ def known(bounds):
     return bounds[bounds["bound"].notna()]
 
 
-def _is_candidate(t, share, i):
-    """Not training, not merely an umbrella of its children, and not a small piece of one."""
-    if _TRAINING.search(t.paths[i]):
-        return False
-    children = t.children[i]
-    covered = t.whole[:, children].sum() / max(t.whole[:, i].sum(), 1e-300) if children else 0.0
-    trains = any(_TRAINING.search(t.paths[j]) for j in children)
-    if covered > 0.5 and trains:
+def _is_candidate(t, i, section_kinds):
+    """Whether section `i` is optional, not the job itself, not around training, and no small piece of one."""
+    why = kinds.proposal_of(t.paths[i], section_kinds)
+    pooled = t.whole[:, i].sum() / t.runtime_s.sum()
+    mean = (t.whole[:, i] / t.runtime_s).mean()
+    if not why or max(mean, pooled) >= WHOLE_JOB or _trains_inside(t, i, section_kinds):
         return False
     parent = t.parent[i]
-    if parent < 0 or any(_TRAINING.search(t.paths[j]) for j in t.children[parent]):
+    if parent < 0 or kinds.proposal_of(t.paths[parent], section_kinds) != why:
         return True
-    return share[i] > 0.5 * share[parent]
+    return t.whole[:, i].sum() > MOST * t.whole[:, parent].sum()
+
+
+def _trains_inside(t, i, section_kinds):
+    return any(
+        kinds.kind_of(t.paths[j], section_kinds) == kinds.TRAINING or _trains_inside(t, j, section_kinds)
+        for j in t.children[i]
+    )

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from traincost.estimation.counting import count_forward_flop  # noqa: F401 - one finds it here, too
 from traincost.estimation.lines import fit_line
 
 FLOP_PER_MULTIPLY_ADD = 2
@@ -332,46 +333,3 @@ def flop_from_counter(value, counter):
     if counter not in COUNTERS:
         raise ValueError(f"`counter` must be one of {', '.join(COUNTERS)}, got {counter!r}")
     return COUNTERS[counter][0] * _quantity(value, "`value`")
-
-
-def count_forward_flop(model, *inputs, **named):
-    """Count the FLOP of one forward pass of a torch model with torch's own counter.
-
-    Parameters
-    ----------
-    model : torch.nn.Module
-    *inputs, **named
-        As the model takes them.
-
-    Returns
-    -------
-    tuple of (int, list of str)
-        FLOP, and the operators that ran and are not counted, sorted: views and element-wise
-        ones mostly, but an operator of weight among them means an undercount.
-
-    Raises
-    ------
-    ValueError
-        The counter found nothing, though the model has parameters.
-    """
-    import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
-    from torch.utils.flop_counter import FlopCounterMode, flop_registry
-
-    uncounted = set()
-
-    class Seen(TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            if getattr(function, "_overloadpacket", function) not in flop_registry:
-                uncounted.add(str(function))
-            return function(*args, **(kwargs or {}))
-
-    with torch.no_grad(), FlopCounterMode(display=False) as counter, Seen():
-        model(*inputs, **named)
-    total = counter.get_total_flops()
-    if total == 0 and any(p.numel() for p in model.parameters()):
-        raise ValueError(
-            "torch's counter found no operation it can count in a model with parameters; it ran: "
-            f"{', '.join(sorted(uncounted)[:12])}"
-        )
-    return total, sorted(uncounted)

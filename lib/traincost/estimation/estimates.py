@@ -1,32 +1,29 @@
-"""Estimates for many systems: both measures of each, combined, and where they contradict.
+"""Estimates for many systems: every candidate that the evidence gives, the best of them, and its interval.
 
-`systems` reads what is reported; `compute` has the equations; this module applies the latter
-to the former, row by row, and lists every contradiction that the numbers show.
+`systems` and `lists` read what is reported; `evidence` ranks what is known of one system; this module goes
+through them row by row, with the bases that systems were trained from.
 
 Contract: a frame of reported figures and a look-up of peak rates in, frames out.
 """
 
-import math
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
 from traincost.errors import NothingToReport
-from traincost.estimation import compute, trends
-from traincost.estimation.accelerators import peak_rate
+from traincost.estimation import accelerators, compute, evidence, trends, uncertainty
+from traincost.estimation.accelerators import rate_of
 
-DISAGREE = 2.0  # ×/÷; two values farther apart contradict each other
-# Kinds of contradictions.
-APART, APART_ASSUMED = "two measures disagree", "two measures disagree, utilisation assumed"
-IMPOSSIBLE, SUSPICIOUS = "implied utilisation above 1", "implied utilisation suspiciously high"
-STATED_APART = "stated value differs from its inputs"
-PERCENTAGE = "utilisation stored as a percentage"
-PROJECTIONS = "projections of two forms"
-_BY_SCHEDULE = f"eq. 1, a training step = {compute.FORWARD_BACKWARD} × a forward pass"
-_NUMBERS = ["subject", "kind", "first", "first_source", "second", "second_source", "ratio", "note"]
+DISAGREE = 3.0  # ×/÷; two estimates farther apart contradict each other
+MAX_SHARES = 500  # systems for which the inputs that the spread is from are told apart
+_NOTHING = {"problem": "", "implied_utilisation": np.nan}
+MAX_BASES = 5  # a base of a base of …
+_LOWER_BOUND = "a lower bound: the base that it was trained from is not counted"
 
 
-def estimate_systems(frame, rate=peak_rate):
+def estimate_systems(frame, rate=rate_of):
     """Estimate the training compute of each system.
 
     Parameters
@@ -34,121 +31,296 @@ def estimate_systems(frame, rate=peak_rate):
     frame : DataFrame
         `systems.Systems.frame`.
     rate : callable
-        (processor, precision) to (FLOP/s, what was taken, its source), or None for an unknown
-        processor.
+        (processor, precision) to an `accelerators.Rate`, or to (FLOP/s, what was taken, its source), or None
+        for an unknown processor.
 
     Returns
     -------
     DataFrame
-        A row per system: ``system``, ``date``, ``domain``, ``source``; ``operations_flop`` and
-        how (``operations_method``); ``burden_flop``, ``burden_time`` (of `systems.Systems.frame`; empty
-        without a burden), ``rate_flop_per_s``, ``rate_note``, ``rate_source``;
-        ``utilisation``, ``utilisation_assumed``; ``implied_utilisation`` (above 1 is a
-        contradiction); ``achieved_flop`` = burden x utilisation; ``value_flop``, the best
-        estimate: combined of both measures, else the one there is, else the stated value;
-        ``method``, ``low_flop``, ``high_flop``, ``band``; ``stated_flop``; ``problem``.
+        A row per system: ``system``, ``date``, ``domain``, ``source``; ``forward_flop`` of one pass;
+        ``operations_flop`` and how (``operations_method``); ``burden_flop``, ``burden_time`` (of
+        `systems.Systems.frame`; empty without a burden), ``rate_flop_per_s``, ``rate_note``,
+        ``rate_source``; ``utilisation``, stated or assumed (``utilisation_assumed``);
+        ``implied_utilisation`` (above 1 is a contradiction); ``achieved_flop`` =
+        burden x utilisation; ``value_flop``, the best estimate: that of the strongest evidence
+        (`evidence.RANKS`), with its ``method``, ``rank`` and ``how``, its 90 % interval ``low_flop`` to
+        ``high_flop``, what that rests on (``band``) and comes from (``spread_from``); ``check_flop``,
+        ``check_method``, ``check_ratio``, the next best and best over it; ``base``, ``without_base_flop``;
+        ``consistent``, whether no check is more than `DISAGREE` away and no utilisation above 1;
+        ``stated_flop``; ``error``; ``problem``.
+        `estimate_all` has every candidate, too.
 
     Raises
     ------
     NothingToReport
         None of the systems can be estimated.
     """
-    table = pd.DataFrame([_estimate(row, rate) for row in frame.itertuples(index=False)])
+    return estimate_all(frame, rate)[0]
+
+
+def estimate_all(frame, rate=rate_of):
+    """Return what `estimate_systems` does, and every candidate.
+
+    Returns
+    -------
+    tuple of (DataFrame, DataFrame)
+        Of the second: ``system``, ``rank``, ``method``, ``value_flop``, ``low_flop``, ``high_flop``, ``how``,
+        ``ratio`` (best over it); the best of a system first.
+    """
+    rows = list(frame.itertuples(index=False))
+    estimator = _Estimator(rows, rate, len(rows) <= MAX_SHARES)
+    table = pd.DataFrame([_as_row(row, *estimator.of(i)) for i, row in enumerate(rows)])
     if not table["value_flop"].gt(0).any():
         first = table.iloc[0]
         raise NothingToReport(
             f"no system can be estimated; the first, {first['system']!r}: {first['problem']}"
         )
-    return table
+    return table, pd.DataFrame(estimator.candidates(), columns=_CANDIDATE)
 
 
-def _estimate(row, rate):
-    operations, method, problem = _operations(row)
-    burden, rate_value, rate_note, rate_source = _burden(row, rate)
-    stated_utilisation = row.utilisation if 0 < row.utilisation <= 1 else None
-    utilisation = stated_utilisation or compute.ASSUMED_UTILISATION
-    best = _best(operations, burden, stated_utilisation, row)
-    both = np.isfinite(operations) and np.isfinite(burden)
+_CANDIDATE = ("system", "rank", "method", "value_flop", "low_flop", "high_flop", "how", "ratio")
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A candidate without its draws: those of ten thousand systems would not fit into memory."""
+
+    kind: str
+    rank: int
+    value_flop: float
+    low_flop: float
+    high_flop: float
+    how: str
+    band: str
+    spread: str
+    without_base_flop: float
+    is_lower_bound: bool
+
+
+class _Estimator:
+    """Candidates of each row, by its own figures and those of its base."""
+
+    def __init__(self, rows, rate, with_shares):
+        self.rows, self.rate, self.with_shares = rows, rate, with_shares
+        self.found, self.bases = {}, {}
+        self.by_name = {}
+        for i, row in enumerate(rows):
+            self.by_name.setdefault(_plain(row.system), i)
+        self.is_base = {_plain(row.base) for row in rows if row.base}
+
+    def of(self, i, depth=0):
+        """Return the candidates of a row, best first, and what else is known of it."""
+        if i not in self.found:
+            self.found[i] = [], _NOTHING  # a base that is its own base
+            candidates, known = self._of(self.rows[i], depth)
+            if candidates and _plain(self.rows[i].system) in self.is_base:
+                self.bases[i] = candidates[0]
+            light = [self._light(c, is_best=not at) for at, c in enumerate(candidates)]
+            self.found[i] = light, known
+        return self.found[i]
+
+    def _light(self, candidate, is_best):
+        low, high = candidate.ends
+        return _Found(
+            candidate.kind,
+            candidate.rank,
+            candidate.value_flop,
+            low,
+            high,
+            candidate.how,
+            _band(candidate),
+            _spread(candidate) if is_best and self.with_shares else "",
+            candidate.without_base_flop,
+            candidate.is_lower_bound,
+        )
+
+    def _of(self, row, depth):
+        stages = row.stages or (row,)
+        counted = [evidence.operations(stage) for stage in stages]
+        burdens = [_burden(stage, self.rate) for stage in stages]
+        operations = evidence.summed([c for c, _ in counted], len(stages))
+        known = _known(row, stages, counted, operations, burdens)
+        own = [c for c in (operations, *_hardware(stages, burdens)) if c is not None]
+        if row.base:
+            base = self._base(row, depth)
+            own = [evidence.with_base(c, base, row.stated_with_base) for c in own]
+        stated = evidence.stated(row)
+        if stated and row.base and not row.stated_with_base:
+            stated = evidence.with_base(stated, base)
+        found = [c for c in (stated, *own, evidence.third_party(row)) if c is not None]
+        return sorted(found, key=lambda c: c.rank), known
+
+    def _base(self, row, depth):
+        """Return the best candidate of a row's base, or None."""
+        at = self.by_name.get(_plain(row.base))
+        if at is None or depth >= MAX_BASES or self.rows[at] is row:
+            return None
+        self.of(at, depth + 1)
+        best = self.bases.get(at)
+        return None if best is None or best.is_lower_bound else best
+
+    def candidates(self):
+        """Yield the rows of the frame of candidates."""
+        for i, row in enumerate(self.rows):
+            found = self.of(i)[0]
+            for c in found:
+                yield (
+                    row.system,
+                    c.rank,
+                    c.kind,
+                    c.value_flop,
+                    c.low_flop,
+                    c.high_flop,
+                    c.how,
+                    found[0].value_flop / c.value_flop,
+                )
+
+
+def _as_row(row, candidates, known):
+    best = candidates[0] if candidates else None
+    check = next((c for c in candidates[1:] if not c.is_lower_bound and not best.is_lower_bound), None)
+    ratio = best.value_flop / check.value_flop if check else np.nan
+    own = best.without_base_flop if best else np.nan
+    if best and best.kind == evidence.STATED and row.finetune_compute_flop > 0:
+        own = row.finetune_compute_flop
     return {
         "system": row.system,
         "date": row.date,
         "domain": row.domain,
         "source": row.source,
-        "operations_flop": operations,
-        "operations_method": method,
-        "burden_flop": burden,
-        "burden_time": row.burden_time if np.isfinite(burden) else "",
-        "rate_flop_per_s": rate_value,
-        "rate_note": rate_note,
-        "rate_source": rate_source,
-        "utilisation": utilisation if np.isfinite(burden) else np.nan,
-        "utilisation_assumed": stated_utilisation is None,
-        "implied_utilisation": operations / burden if both else np.nan,
-        "achieved_flop": burden * utilisation,
+        **known,
         "value_flop": best.value_flop if best else np.nan,
-        "method": best.method if best else "",
+        "method": best.kind if best else "",
+        "rank": best.rank if best else 0,
+        "how": best.how if best else "",
         "low_flop": best.low_flop if best else np.nan,
         "high_flop": best.high_flop if best else np.nan,
         "band": best.band if best else "",
+        "spread_from": best.spread if best else "",
+        "check_flop": check.value_flop if check else np.nan,
+        "check_method": check.kind if check else "",
+        "check_ratio": ratio,
+        "consistent": not known["implied_utilisation"] > 1 and not (ratio > DISAGREE or ratio < 1 / DISAGREE),
+        "base": row.base,
+        "without_base_flop": own,
         "stated_flop": row.stated_compute_flop,
         "error": row.error,
-        "problem": problem if not best else "",
+        "problem": "" if best else known["problem"],
     }
 
 
-def _operations(row):
-    """Return the network operations, how they were found, and what was missing."""
-    if row.operations_flop > 0:
-        return row.operations_flop, row.operations_note or "as given", ""
-    stage = compute.Stage(
-        epochs=_or_none(row.epochs),
-        flops_per_pass=_or_none(row.flop_per_pass),
-        multiply_adds_per_pass=_or_none(row.multiply_adds_per_pass),
-        passes_per_epoch=_or_none(row.examples),
-        forward_backward=compute.FORWARD_BACKWARD,
-    )
-    try:
-        if row.parameters > 0 and row.tokens > 0:
-            frozen = row.frozen_parameters if row.frozen_parameters > 0 else 0
-            found = compute.language_model_operations(row.parameters, row.tokens, frozen), "6 N D"
-        else:
-            found = compute.network_operations([stage]), _BY_SCHEDULE
-    except ValueError as problem:
-        return np.nan, "", str(problem)
-    if not np.isfinite(found[0]):
-        return np.nan, "", "its figures multiply to more than a number can hold"
-    return (*found, "")
+def _plain(name):
+    """A system's name without what spellings differ in."""
+    return "".join(c for c in name.lower() if c.isalnum())
+
+
+def _known(row, stages, counted, operations, burdens):
+    """Return both measures of a row, and what lies between them."""
+    values = [b.value for b in burdens if np.isfinite(b.value)]
+    burden = sum(values) if values else np.nan
+    whole = len(values) == len(stages) and all(c is not None for c, _ in counted)
+    first = next((b for b in burdens if np.isfinite(b.value)), burdens[0])
+    u, _, _ = evidence.stated_utilisation(row)
+    case = evidence.assumed_utilisation(row, first.rate)
+    utilisation = u or evidence.UTILISATION[case][0]
+    of_experts = operations is not None and operations.kind == evidence.BY_TOTAL
+    value = operations.value_flop if operations else np.nan
+    implied = value / burden if whole and not of_experts else np.nan
+    if row.stated_with_base and row.base and implied > 1:
+        implied = np.nan  # of a fine-tune, a list has the data set of its base, or its own hardware
+    problems = [problem for _, problem in counted if problem] or [""]
+    if operations is None and first.problem:
+        problems = [first.problem]
+    return {
+        "forward_flop": _forward(row),
+        "operations_flop": value,
+        "operations_method": operations.how if operations else "",
+        "burden_flop": burden,
+        "burden_time": row.burden_time if np.isfinite(burden) else "",
+        "rate_flop_per_s": first.flop_per_s,
+        "rate_note": first.note,
+        "rate_source": first.source,
+        "utilisation": utilisation if np.isfinite(burden) else np.nan,
+        "utilisation_assumed": u is None,
+        "implied_utilisation": implied,
+        "achieved_flop": burden * utilisation,
+        "problem": problems[0],
+    }
+
+
+def _forward(row):
+    """Return FLOP of one forward pass of one example, from multiply-adds where these are given."""
+    if row.flop_per_pass > 0:
+        return row.flop_per_pass
+    return compute.flops_from_multiply_adds(row.multiply_adds_per_pass)
+
+
+def _hardware(stages, burdens):
+    """Return the candidates of hardware time, summed over stages kind by kind."""
+    by_kind = {}
+    for stage, burden in zip(stages, burdens, strict=True):
+        for candidate in evidence.hardware(stage, burden.rate, burden.value):
+            by_kind.setdefault(candidate.kind, []).append(candidate)
+    n = len(stages)
+    return [evidence.summed(parts, n) for parts in by_kind.values() if len(parts) == n or len(by_kind) == 1]
 
 
 def _burden(row, rate):
+    """Return the hardware burden of a row or stage, and at which rate."""
     found = rate(row.processor, row.precision) if row.processor else None
+    if isinstance(found, tuple):
+        value, note, source = found
+        found = accelerators.Rate(value, value, value, "", note, source, "")
+    nothing = SimpleNamespace(value=np.nan, rate=found, flop_per_s=np.nan, note="", source="", problem="")
     if row.rate_flop_per_s > 0:
-        found = (row.rate_flop_per_s, "as given", "the input")
-    if found is None and row.burden_flop > 0:
-        return row.burden_flop, np.nan, "burden as given", "the input"
-    if found is None:
-        return np.nan, np.nan, f"no rate for {row.processor!r}" if row.processor else "", ""
-    value, note, source = found
+        flop_per_s, note, source = row.rate_flop_per_s, "as given", "the input"
+    elif found is not None:
+        flop_per_s, note = found.flop_per_s, found.note
+        source = f"{found.source} ({found.confidence})" if found.confidence else found.source
+    elif row.burden_flop > 0:
+        return SimpleNamespace(
+            **{**vars(nothing), "value": row.burden_flop, "note": "burden as given", "source": "the input"}
+        )
+    else:
+        why = accelerators.why_unknown(row.processor) if row.processor else ""
+        return SimpleNamespace(**{**vars(nothing), "note": why, "problem": why})
     seconds = row.processor_hours * 3600 if row.processor_hours > 0 else row.processors * row.time_s
-    burden = row.burden_flop if row.burden_flop > 0 else seconds * value
-    return burden if np.isfinite(burden) else np.nan, value, note, source
+    value, problem = row.burden_flop if row.burden_flop > 0 else seconds * flop_per_s, ""
+    if found is not None and found.is_slice and row.processors > 1 and not row.processor_hours > 0:
+        problem = (
+            f"{row.processor!r} is several chips: are the {row.processors:g} processors these, or chips?"
+        )
+        note, value = problem, np.nan
+    return SimpleNamespace(
+        value=value if np.isfinite(value) else np.nan,
+        rate=found,
+        flop_per_s=flop_per_s,
+        note=note,
+        source=source,
+        problem=problem,
+    )
 
 
-def _or_none(value):
-    return None if value is None or math.isnan(value) else value
+def _band(best):
+    """Say what an interval rests on."""
+    if best is None:
+        return ""
+    if best.is_lower_bound:
+        return _LOWER_BOUND
+    if np.ndim(best.draws) == 0:
+        return "exact as given"
+    if best.of_class in evidence.CALIBRATED:
+        n, share = evidence.CALIBRATED[best.of_class]
+        held = f"such intervals hold {100 * share:.0f} % of {n} totals in Epoch AI's list (2025-08)"
+        return f"{held}: {best.of_class}"
+    return "90 % of draws of how its figures are written, and of the form of the count"
 
 
-def _best(operations, burden, utilisation, row):
-    if np.isfinite(operations) and np.isfinite(burden):
-        return compute.combine(operations, burden, utilisation, row.source)
-    if np.isfinite(operations):
-        return compute.Estimate.nominal(operations, "network operations", source=row.source)
-    if np.isfinite(burden):
-        achieved = burden * (utilisation or compute.ASSUMED_UTILISATION)
-        return compute.Estimate.nominal(achieved, "burden at utilisation", source=row.source)
-    if row.stated_compute_flop > 0:
-        return compute.Estimate.nominal(row.stated_compute_flop, "stated", source=row.source)
-    return None
+def _spread(best):
+    """Name the inputs that most of the interval is from."""
+    found = uncertainty.shares(best.draws, best.terms)
+    named = [f"{name} {100 * share:.0f} %" for name, share in found.items() if share >= 0.05]
+    return ", ".join(named[:3])
 
 
 def by_date(estimates):
@@ -156,166 +328,140 @@ def by_date(estimates):
     return estimates.sort_values(["date", "system"], kind="stable", ignore_index=True)
 
 
-# -- contradictions ------------------------------------------------------------------------
+# -- lines through several systems ------------------------------------------------------------------------
 
 
-def both_measures(estimates):
-    """Return the systems with both measures."""
-    return estimates[estimates["implied_utilisation"].notna()]
+def both_measures(estimates, consistent=False):
+    """Return the systems with both measures; of these the `consistent` ones, where asked for."""
+    both = estimates[estimates["implied_utilisation"].notna()]
+    return both[both["consistent"]] if consistent else both
 
 
-def fit_conversion(estimates):
-    """Fit burden on operations over the systems with both, or None where there are too few."""
-    points = both_measures(estimates)
+def fit_conversion(estimates, consistent=True):
+    """Fit burden on operations over the systems with both, or None where there are too few.
+
+    Pairs that contradict themselves are left out, unless `consistent` is False.
+    """
+    points = both_measures(estimates, consistent)
     try:
         return compute.fit_conversion(points["operations_flop"], points["burden_flop"])
     except ValueError:
         return None
 
 
-def dated(estimates):
+def converted(estimates, fit):
+    """Return the hardware burden that a fit gives where only operations are known: derived, not measured.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+    fit : lines.Line, or None
+
+    Returns
+    -------
+    DataFrame
+        ``system``, ``operations_flop``, ``burden_flop``, ``low_flop``, ``high_flop`` (95 % prediction
+        interval), ``outside`` the fitted range; none without a fit.
+    """
+    columns = ["system", "operations_flop", "burden_flop", "low_flop", "high_flop", "outside"]
+    if fit is None:
+        return pd.DataFrame(columns=columns)
+    alone = estimates[estimates["operations_flop"].gt(0) & ~estimates["burden_flop"].gt(0)]
+    x = np.log10(alone["operations_flop"].to_numpy(dtype=float))
+    y, half = fit.at(x), fit.interval(x)
+    ends = {"burden_flop": 10**y, "low_flop": 10 ** (y - half), "high_flop": 10 ** (y + half)}
+    outside = (x < fit.x_low) | (x > fit.x_high)
+    return alone[["system", "operations_flop"]].assign(**ends, outside=outside).reset_index(drop=True)
+
+
+MEASURES = BEST, TOTALS, OPERATIONS, BURDEN, CONSOLIDATED, FORWARD = (
+    "best",
+    "stated",
+    "operations",
+    "burden",
+    "consolidated",
+    "forward",
+)
+_COLUMNS = {
+    BEST: "value_flop",
+    TOTALS: "stated_flop",
+    OPERATIONS: "operations_flop",
+    BURDEN: "burden_flop",
+    FORWARD: "forward_flop",
+}
+
+
+def measured(estimates, measure=BEST, fit=None):
+    """Return FLOP of each system by one measure.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+    measure : str
+        ``best``; ``stated`` totals; ``operations``; ``burden``; ``consolidated``: the burden, and where there
+        is none the one that `fit` gives for the operations (2007.05558 app. 8.1); ``forward``: of one pass.
+    fit : lines.Line, optional
+        Of burden on operations.
+
+    Returns
+    -------
+    Series
+    """
+    if measure != CONSOLIDATED:
+        return estimates[_COLUMNS[measure]]
+    found = estimates["burden_flop"].where(estimates["burden_flop"].gt(0))
+    if fit is None:
+        return found
+    lacking = found.isna() & estimates["operations_flop"].gt(0)
+    given = np.log10(estimates["operations_flop"].where(lacking).to_numpy(dtype=float))
+    return found.where(~lacking, 10 ** fit.at(given))
+
+
+def dated(estimates, measure=BEST, fit=None):
     """Return ``system``, ``date``, ``domain``, ``flop`` of the systems that a trend can use."""
-    known = estimates[estimates["value_flop"].gt(0) & estimates["date"].notna()]
-    return known[["system", "date", "domain", "value_flop"]].rename(columns={"value_flop": "flop"})
+    found = estimates[["system", "date", "domain"]].assign(flop=measured(estimates, measure, fit))
+    return found[found["flop"].gt(0) & found["date"].notna()]
 
 
-def fit_errors(estimates, target):
-    """Fit error against compute in both forms.
+def fit_errors(estimates, target, measure=BEST, fit=None):
+    """Fit error against compute in both forms, by one measure.
 
     None where too few systems report an error, or it does not change with compute.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+    target : float
+        Error that is projected to.
+    measure, fit
+        As of `measured`; the best is the one of the measures that most systems with an error have, as
+        totals, operations and burdens are not of one kind.
 
     Returns
     -------
     dict
-        ``exponents`` (`trends.exponents`) and ``projections`` by form (`trends.project`).
+        ``measure``; ``exponents`` (`trends.exponents`) and ``projections`` by form (`trends.project`);
+        ``n_derived``, how many of the computes are converted.
     """
-    known = estimates[estimates["error"].gt(0) & estimates["value_flop"].gt(0)]
-    if len(known) < 3 or known["value_flop"].nunique() < 2 or known["error"].nunique() < 2:
+    has_error = estimates["error"].gt(0)
+    if measure == BEST:
+        counts = {m: (has_error & estimates[_COLUMNS[m]].gt(0)).sum() for m in (OPERATIONS, BURDEN, TOTALS)}
+        measure = max(counts, key=counts.get)
+    flop = measured(estimates, measure, fit)
+    known = has_error & flop.gt(0)
+    data = estimates.loc[known, "error"], flop[known]
+    if known.sum() < 3 or data[0].nunique() < 2 or data[1].nunique() < 2:
         return None
-    data = known["error"], known["value_flop"]
     try:
         exponents = trends.exponents(*data)
     except ValueError:  # the error does not change with compute at all
         return None
+    derived = known & ~estimates["burden_flop"].gt(0) if measure == CONSOLIDATED else known & False
     return {
+        "measure": measure,
+        "n_derived": int(derived.sum()),
         "exponents": exponents,
         "projections": {
             form: trends.project(trends.fit_error(*data, form), target, form) for form in trends.FORMS
         },
     }
-
-
-def contradictions(estimates, frame, fits=None):
-    """List what the systems' own figures contradict.
-
-    `fits`, of `fit_errors`, adds the two forms' projections where they differ.
-
-    Returns
-    -------
-    DataFrame
-        ``subject``, ``kind``, ``first`` and ``second`` (values) with where each stands,
-        ``ratio`` (the larger over the smaller), ``note``; the largest ratio first. Kinds: two measures
-        apart by more than `DISAGREE` after utilisation (`APART`, or `APART_ASSUMED` where none is
-        stated); implied utilisation above 1 (`IMPOSSIBLE`), or `SUSPICIOUS`; a stated value that its
-        own inputs do not give (`STATED_APART`); a utilisation stored as a `PERCENTAGE` among
-        fractions; the `PROJECTIONS` of two forms of one fit.
-    """
-    rows = []
-    for e, stored in zip(estimates.itertuples(), frame["utilisation"], strict=True):
-        rows += [row for check in _CHECKS for row in check(e)]
-        if stored > 1:
-            note = "a utilisation above 1: a percentage among fractions?"
-            first, second = (stored, "as stored"), (stored / 100, "as a percentage")
-            rows.append(_row(e.system, PERCENTAGE, first, second, note))
-    rows += _projections(fits)
-    table = pd.DataFrame(rows, columns=_NUMBERS)
-    return table.sort_values("ratio", ascending=False, kind="stable", ignore_index=True)
-
-
-def _projections(fits):
-    if not fits or not fits["exponents"]["established"]:
-        return []
-    values = [(10 ** min(p["log10_flop"], 300), f"{form} form") for form, p in fits["projections"].items()]
-    note = "both forms describe the data"
-    row = _row("compute at the target error", PROJECTIONS, *values, note)
-    return [row] if row[-2] > DISAGREE else []
-
-
-def _row(subject, kind, first, second, note=""):
-    ratio = max(first[0], second[0]) / min(first[0], second[0])
-    return (subject, kind, first[0], first[1], second[0], second[1], ratio, note)
-
-
-def _measures_apart(e):
-    a, b = e.operations_flop, e.achieved_flop
-    if np.isfinite(a) and np.isfinite(b) and not 1 / DISAGREE <= a / b <= DISAGREE:
-        at = f"burden at utilisation {e.utilisation:g}" + (" (assumed)" if e.utilisation_assumed else "")
-        kind = APART_ASSUMED if e.utilisation_assumed else APART
-        yield _row(e.system, kind, (a, e.operations_method), (b, at))
-
-
-def _utilisation(e):
-    if e.implied_utilisation > 1:
-        kind, note = IMPOSSIBLE, "more work than the hardware could do at its peak"
-    elif e.implied_utilisation > compute.SUSPICIOUS_UTILISATION:
-        kind, note = SUSPICIOUS, "few implementations come this near the peak"
-    else:
-        return
-    yield _row(e.system, kind, (e.operations_flop, e.operations_method), (e.burden_flop, e.rate_note), note)
-
-
-def _stated_apart(e):
-    if not e.stated_flop > 0:
-        return
-    best = e.operations_flop if np.isfinite(e.operations_flop) else e.achieved_flop
-    if np.isfinite(best) and not 1 / DISAGREE <= best / e.stated_flop <= DISAGREE:
-        how = e.operations_method if np.isfinite(e.operations_flop) else "burden at utilisation"
-        yield _row(e.system, STATED_APART, (e.stated_flop, "stated"), (best, how))
-
-
-def _stated_above_peak(e):
-    """A stored total against the peak of the hardware it names, where there is no own count."""
-    if e.stated_flop > e.burden_flop and not np.isfinite(e.operations_flop):
-        yield _row(
-            e.system,
-            IMPOSSIBLE,
-            (e.stated_flop, "stated"),
-            (e.burden_flop, e.rate_note),
-            "more work than the hardware could do at its peak",
-        )
-
-
-_CHECKS = (_measures_apart, _utilisation, _stated_apart, _stated_above_peak)
-
-
-def claim_contradictions(claims):
-    """List where printed claims about one thing differ.
-
-    Parameters
-    ----------
-    claims : list of mapping
-        ``about``, ``value``, ``where``, and optionally ``note``: what the claim depends on
-        (a dataset, a period, the days of a month).
-
-    Returns
-    -------
-    DataFrame
-        As `contradictions`; the smallest and the largest value of each thing, and in the note
-        the values between.
-    """
-    about = {}
-    for claim in claims:
-        about.setdefault(claim["about"], []).append(claim)
-    rows = []
-    for subject, made in about.items():
-        made = sorted(made, key=lambda claim: claim["value"])
-        low, high = made[0], made[-1]
-        if low["value"] == high["value"]:
-            continue
-        between = [f"{c['value']:g} ({c['where']})" for c in made[1:-1]]
-        notes = [c["note"] for c in made if c.get("note")]
-        note = "; ".join([*notes, *([f"also {', '.join(between)}"] if between else [])])
-        sides = ((c["value"], c["where"]) for c in (low, high))
-        rows.append(_row(subject, "printed claims differ", *sides, note))
-    table = pd.DataFrame(rows, columns=_NUMBERS)
-    return table.sort_values("ratio", ascending=False, kind="stable", ignore_index=True)

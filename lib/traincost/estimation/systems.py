@@ -1,55 +1,42 @@
-"""Published systems, or one's own runs, and what was reported of each: text and collections to frames.
+"""Published systems, or one's own runs, and what was reported of each: sheets and collections to frames.
 
 A row that cannot be used is listed with its name, column and reason, and the others are kept.
-`results.systems` reads the files.
+`results.systems` reads the files; `lists` has the CSV lists of others.
 
 A *sheet* is YAML with a list ``systems``; each has ``system``, ``date``, ``domain``,
-``source`` and ``figures``, what the paper states: a number, or a mapping with ``value``,
-``at`` (section or table) and ``printed`` (the words as printed). A *CSV* has the column names
-of Epoch AI's databases, old or new.
+``source`` and ``figures``, what the paper states: a number as written, or a mapping with ``value``,
+``at`` (section or table) and ``printed`` (the words as printed); and optionally ``stages``, a list of
+mappings with ``name`` and figures of their own, those of the system where a stage states none.
 """
 
-import csv
-import io
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import yaml
 
-from traincost.columns import finite
+from traincost.columns import PREFIX, finite
 from traincost.errors import NothingToReport, ParameterError
-from traincost.estimation import compute
-from traincost.estimation.accelerators import PRECISIONS
+from traincost.estimation import compute, utilisation
+from traincost.estimation.figures import (
+    ALIASES,
+    FIGURES,
+    NUMERIC,
+    STAGES,
+    TEXT_FIGURES,
+    date,
+    dated,
+    number,
+    percentage,
+    read,
+)
 
-# What a figure is called in a sheet, and here. Units are in the names.
-FIGURES = (
-    "parameters", "frozen_parameters", "tokens", "epochs", "examples", "flop_per_pass",
-    "multiply_adds_per_pass", "processor", "precision", "processors", "time_s", "processor_hours",
-    "utilisation", "stated_compute_flop", "operations_flop", "operations_note", "burden_flop",
-    "rate_flop_per_s", "error",
-)  # fmt: skip
-_TEXT_FIGURES = ("processor", "precision", "operations_note")
+__all__ = ["Systems", "claims_of", "date", "from_runs", "from_sheet", "number"]
+
 IDENTITY = ("system", "date", "domain", "source")
 MAX_SYSTEMS = 20_000
-
-# Epoch's column names, old and new, by pattern; the first that matches is taken.
-_EPOCH = {
-    "system": r"(system|model)",
-    "date": r"publication date",
-    "domain": r"domain",
-    "parameters": r"parameters",
-    "examples": r"training dataset size \((datapoints|total|gradients)\)|dataset size.*",
-    "epochs": r"epochs",
-    "processor": r"training hardware",
-    "processors": r"hardware quantity",
-    "time_h": r"(equivalent )?training time \(hours\)",
-    "processor_hours": r"training chip-hours",
-    "utilisation": r"hardware utilization( \((mfu|hfu)\))?",
-    "stated_compute_flop": r"training compute \(flops?\)",
-    "source": r"(reference|link)",
-}
+MAX_STAGES = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +48,9 @@ class Systems:
     name : str
     frame : DataFrame
         ``system``, ``date``, ``domain``, ``source`` and `FIGURES`; NaN or empty where not reported;
-        ``burden_time``, what the time of the hardware burden is of: one of `compute.BURDEN_TIMES`.
+        ``burden_time``, what the time of the hardware burden is of: one of `compute.BURDEN_TIMES`;
+        ``written``, figure to `quantities.Quantity` as it was written; ``stages``, a tuple of rows like
+        this one; ``stage``, empty; ``stated_with_base``, whether a stated total includes the base.
     where : DataFrame
         ``system``, ``source``, ``figure``, ``value``, ``at``, ``printed``: where each figure of
         a sheet stands.
@@ -69,6 +58,8 @@ class Systems:
         ``row``, ``system``, ``column``, ``reason``: what could not be used.
     left_out : DataFrame
         ``system``, ``reason``: what the sheet says was left out of it.
+    unread : tuple of str
+        Columns of a list that are not read.
     """
 
     name: str
@@ -76,18 +67,26 @@ class Systems:
     where: pd.DataFrame
     rejected: pd.DataFrame
     left_out: pd.DataFrame
+    unread: tuple = field(default=())
 
 
-def _systems(name, rows, where=(), rejected=(), left_out=()):
+def of_rows(name, rows, where=(), rejected=(), left_out=(), unread=()):
+    """Make `Systems` of checked rows.
+
+    Raises
+    ------
+    NothingToReport
+        There is no row; the message continues the file's name.
+    """
+    rejected = list(rejected)
     if not rows:
         why = f"; the first problem: {rejected[0][3]}" if rejected else ""
         raise NothingToReport(f"holds no system that can be used{why}")
-    rows = [{"burden_time": compute.REPORTED, **row} for row in rows]
-    frame = pd.DataFrame(rows, columns=[*IDENTITY, *FIGURES, "burden_time"])
-    numeric = [figure for figure in FIGURES if figure not in _TEXT_FIGURES]
-    frame[numeric] = frame[numeric].astype(float)
-    for column in ("domain", "source", *_TEXT_FIGURES):
-        frame[column] = pd.Series(["" if pd.isna(v) else str(v) for v in frame[column]], dtype="str")
+    rejected += _twice(rows)
+    frame = pd.DataFrame([_whole(row) for row in rows])
+    frame[list(NUMERIC)] = frame[list(NUMERIC)].astype(float)
+    for column in ("domain", "source", "base", *TEXT_FIGURES):
+        frame[column] = pd.Series(frame[column], dtype="str")
     frame["date"] = pd.to_datetime(frame["date"], utc=True).dt.tz_localize(None)
     return Systems(
         name,
@@ -95,44 +94,45 @@ def _systems(name, rows, where=(), rejected=(), left_out=()):
         pd.DataFrame(where, columns=["system", "source", "figure", "value", "at", "printed"]),
         pd.DataFrame(rejected, columns=["row", "system", "column", "reason"]),
         pd.DataFrame(left_out, columns=["system", "reason"]),
+        tuple(unread),
     )
 
 
-# -- values --------------------------------------------------------------------------------
+_EMPTY = {
+    "system": "",
+    "date": None,
+    "domain": "",
+    "source": "",
+    **dict.fromkeys(NUMERIC, np.nan),
+    **dict.fromkeys(TEXT_FIGURES, ""),
+    "burden_time": compute.REPORTED,
+    "stated_with_base": False,
+    "stage": "",
+}
 
 
-def number(value):
-    """Return a figure as a float: 3e23, "3E+23", "1,200,000" or 5; ValueError for anything else."""
-    if isinstance(value, str):
-        text = value.strip().replace("_", "")
-        if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", text):  # a decimal comma is no thousands comma
-            text = text.replace(",", "")
-        if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text):
-            raise ValueError(f"must be a number, got {value!r:.60}")
-        value = float(text)
-    if not finite(value):
-        raise ValueError(f"must be a finite number, got {value!r:.60}")
-    return float(value)
+def _whole(row):
+    """Return a row with every column."""
+    given = {name: value for name, value in row.items() if not (value is None or value != value)}
+    whole = {**_EMPTY, "written": {}, "stages": (), **given}
+    for name in ("domain", "source", *TEXT_FIGURES):
+        whole[name] = str(whole[name])
+    return whole
 
 
-def date(value):
-    """Return a date: ISO, DD/MM/YYYY, or a bare year (its middle); ValueError for anything else."""
-    text = str(value).strip()
-    if re.fullmatch(r"(1[89]|20)\d\d(\.0)?", text):
-        return pd.Timestamp(int(float(text)), 7, 1)
-    match = re.fullmatch(r"(\d{1,2})/(\d{1,2})/(\d{4})", text)
-    try:
-        if match:
-            day, month, year = map(int, match.groups())
-            return pd.Timestamp(year, month, day)
-        if re.fullmatch(r"\d{4}-\d{2}(-\d{2})?([T ]\d{2}:\d{2}\S*)?", text):
-            return pd.Timestamp(text).tz_localize(None)
-    except ValueError:
-        pass
-    raise ValueError(f"must be one date, got {value!r:.60}")
+def _twice(rows):
+    """List the names that several rows have."""
+    first, twice = {}, []
+    for row in rows:
+        name = row["system"]
+        if name in first:
+            reason = f"is named in row {first[name]}, too; both are kept"
+            twice.append((row.get("row", 0), name, "system", reason))
+        first.setdefault(name, row.get("row", 0))
+    return twice
 
 
-def _checked(row_number, row, rejected):
+def checked(row_number, row, rejected, from_list=False):
     """Return a row with its figures as numbers, None of an empty one; what cannot be used is listed."""
     name = str(row.get("system") or "").strip()
     if not name:
@@ -141,39 +141,30 @@ def _checked(row_number, row, rejected):
             return None
         name = f"(unnamed, row {row_number})"
         rejected.append((row_number, name, "system", "the row names no system; its figures are used"))
-    checked = {"system": name, "domain": row.get("domain"), "source": row.get("source")}
-    for column, convert in {"date": _date, **dict.fromkeys(FIGURES, _figure)}.items():
-        try:
-            checked[column] = convert(column, row.get(column))
-        except ValueError as problem:
-            rejected.append((row_number, name, column, str(problem)))
-    return checked
-
-
-def _date(_, value):
-    if value in (None, ""):
-        raise ValueError("has no date: it is in no trend")
+    found = {"system": name, "row": row_number, "domain": row.get("domain"), "source": row.get("source")}
     try:
-        return date(value)
+        found["date"] = dated(row.get("date"))
     except ValueError as problem:
-        raise ValueError(f"{problem}: it is in no trend") from None
+        rejected.append((row_number, name, "date", str(problem)))
+    return found | _figures(row_number, name, row, rejected, from_list)
 
 
-def _figure(figure, value):
-    if value in (None, "") or (isinstance(value, float) and np.isnan(value)):
-        return np.nan
-    if figure == "precision":
-        if str(value).lower() not in PRECISIONS:
-            raise ValueError(f"must be one of {', '.join(PRECISIONS)}, got {value!r:.60}")
-        return str(value).lower()
-    if figure in _TEXT_FIGURES:
-        return str(value)
-    value = number(value)
-    if value <= 0:
-        raise ValueError(f"must be above zero, got {value:g}")
-    if figure == "error" and value >= 1:
-        raise ValueError(f"must be a fraction below one, got {value:g}")
-    return value
+def _figures(row_number, name, row, rejected, from_list=False):
+    """Return the figures of a system or stage, and how they were written."""
+    found, written = {}, {}
+    for figure in FIGURES:
+        if figure not in row:
+            continue
+        try:
+            found[figure], as_written = read(figure, row[figure], from_list)
+        except ValueError as problem:
+            rejected.append((row_number, name, figure, str(problem)))
+            continue
+        if as_written is not None:
+            written[figure] = as_written
+            if question := percentage(figure, found[figure]):
+                rejected.append((row_number, name, figure, question))
+    return {**found, "written": written}
 
 
 # -- sheets --------------------------------------------------------------------------------
@@ -221,26 +212,65 @@ def from_sheet(text, name, problems=()):
             rejected.append((i, str(system), "figures", "must be a mapping of what the paper states"))
             continue
         row = {key: entry.get(key) for key in IDENTITY}
-        where += _stated(i, row, entry["figures"], rejected)
-        rows.append(_checked(i, row, rejected))
+        where += _stated(i, row, row, entry["figures"], rejected)
+        made = checked(i, row, rejected)
+        if made and entry.get("stages"):
+            made["stages"] = tuple(_stages(i, row, made, entry["stages"], rejected, where))
+        rows.append(made)
     if len(entries) > MAX_SYSTEMS:
         rejected.append((MAX_SYSTEMS + 1, "", "", f"systems beyond the first {MAX_SYSTEMS} are not read"))
-    return _systems(name, list(filter(None, rows)), where, rejected, _left_out(sheet.get("left_out")))
+    return of_rows(name, list(filter(None, rows)), where, rejected, _left_out(sheet.get("left_out")))
 
 
-def _stated(i, row, figures, rejected):
-    """Put the figures that a sheet states into `row`; return where each stands."""
+def _stated(i, row, into, figures, rejected, stage=""):
+    """Put the figures that a sheet states into a row or stage; return where each stands."""
     where, (system, source) = [], (str(row[key] or "") for key in ("system", "source"))
-    for figure, stated in figures.items():
+    for name, stated in figures.items():
+        figure = ALIASES.get(name, name)
         if figure not in FIGURES:
             reason = f"is no figure that is known; the figures are {', '.join(FIGURES)}"
-            rejected.append((i, system, str(figure), reason))
+            rejected.append((i, system, str(name), reason))
             continue
         parts = stated if isinstance(stated, dict) else {"value": stated}
-        row[figure] = parts.get("value")
+        into[figure] = parts.get("value")
         places = (str(parts.get(key) or "") for key in ("at", "printed"))
-        where.append((system, source, figure, _as_stated(row[figure]), *places))
+        shown = f"{figure} ({stage})" if stage else figure
+        where.append((system, source, shown, _as_stated(into[figure]), *places))
     return where
+
+
+_OF_THE_SYSTEM = (
+    "stated_compute_flop",
+    "finetune_compute_flop",
+    "operations_flop",
+    "burden_flop",
+    "base",
+    "error",
+)
+_OF_THE_SYSTEM += ("third_party_compute_flop", "energy_kwh", "tokens", "dataset_tokens", "words", "examples")
+_OF_THE_SYSTEM += ("epochs", "steps", "time_s", "processor_hours", "generated_tokens", "teacher_parameters")
+
+
+def _stages(i, row, system, entries, rejected, where):
+    """Yield the stages of a sheet's system as rows: what a stage does not state is that of the system."""
+    name = system["system"]
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        rejected.append((i, name, "stages", "must be a list of mappings with name and figures"))
+        return
+    if len(entries) > MAX_STAGES:
+        rejected.append((i, name, "stages", f"stages beyond the first {MAX_STAGES} are not read"))
+    shared = {figure: v for figure, v in system.items() if figure not in _OF_THE_SYSTEM}
+    for n, entry in enumerate(entries[:MAX_STAGES], start=1):
+        figures = {key: value for key, value in entry.items() if key != "name"}
+        stage = str(entry.get("name") or f"stage {n}")
+        if stage not in STAGES:
+            reason = f"is no stage that is known, got {stage!r:.60}; the stages are {', '.join(STAGES)}"
+            rejected.append((i, name, "stages", reason))
+        own = {}
+        where += _stated(i, row, own, figures, rejected, stage)
+        own = _figures(i, name, own, rejected)
+        written = {**shared["written"], **own["written"]}
+        yield SimpleNamespace(**_whole({**shared, **own, "written": written, "stage": f"{stage} {n}"}))
 
 
 def _as_stated(value):
@@ -273,12 +303,18 @@ def from_runs(collection):
         No run has a compute block; the message continues the directory's name.
     """
     rows, rejected = [], []
+    image = {
+        name.removeprefix(PREFIX): collection.runs[name].notna().to_numpy()
+        for name in collection.runs
+        if name.startswith(PREFIX) and name.rpartition(".")[2] in _OF_IMAGES
+    }
     for i, run in enumerate(collection.runs.itertuples()):
         block = collection.compute.get(i)
         if block is None:
             rejected.append((i, run.run_id, "compute", "has no compute block"))
             continue
-        rows.append(_run(i, run, block, rejected))
+        of_images = next((name for name, known in image.items() if known[i]), "")
+        rows.append(_run(i, run, block, rejected, of_images))
     for run in collection.excluded.itertuples():
         rejected.append((0, run.run_id, "", f"is not counted: {run.reason}"))
     if not rows:
@@ -286,21 +322,49 @@ def from_runs(collection):
             "holds no run with a compute block; Recorder.compute takes stages, processors and "
             "rate_flops_per_s"
         )
-    return _systems(collection.name, rows, rejected=rejected)
+    return of_rows(collection.name, rows, rejected=rejected)
 
 
-def _run(i, run, block, rejected):
+def _run(i, run, block, rejected, of_images):
     row = {"system": run.run_id, "domain": "", "source": run.path, "date": run.started_at or None}
     row |= {"processors": block.get("processors"), "rate_flop_per_s": block.get("rate_flops_per_s")}
-    row["time_s"] = run.runtime_s
+    row |= {"time_s": run.runtime_s, "processor": block.get("processor")}
+    row["energy_kwh"] = getattr(run, "cost_energy_kwh", None)
     try:
-        row |= _by_stages(block.get("stages") or [])
+        row |= _by_stages(block.get("stages") or []) if not block.get("model") else _by_model(block)
     except (TypeError, ValueError, AttributeError) as problem:
         rejected.append((i, run.run_id, "stages", str(problem)))
-    checked = _checked(i, row, rejected)
+    made = checked(i, row, rejected)
+    if question := _counted_pixels(run, block, of_images):
+        rejected.append((i, run.run_id, "operations_flop", question))
+        made.pop("operations_flop", None)
     # Without a time and a rate of each stage, the time is the run's own, evaluation included.
-    whole = np.isnan(checked.get("burden_flop", np.nan))
-    return {**checked, "burden_time": compute.WHOLE_RUN if whole else compute.STAGES}
+    whole = not made.get("burden_flop", np.nan) > 0
+    return {**made, "burden_time": compute.WHOLE_RUN if whole else compute.STAGES}
+
+
+# Settings that models of images have, and of language models only those that see images.
+_OF_IMAGES = ("image_size", "patch_size", "num_channels", "image_mean", "pixel_values")
+
+
+def _counted_pixels(run, block, of_images):
+    """Return what is wrong with the operations that a trainer counted for a model of images, or None.
+
+    The Trainer of transformers takes 6 × parameters × elements of the main input: of pictures, every pixel
+    value for a token.
+    """
+    if run.format != "huggingface" or not of_images or not block.get("stages"):
+        return None
+    return (
+        f"total_flos of a model of images ({of_images}) takes every pixel value for a token, so it is not "
+        "used; count the model with traincost count"
+    )
+
+
+def _by_model(block):
+    """Return the operations of a compute block that has the configuration of its model, and tokens."""
+    found = {"operations_flop": utilisation.operations_of(block)}
+    return {**found, "operations_note": "by the configuration of its model, 3 × a forward pass"}
 
 
 def _by_stages(entries):
@@ -325,58 +389,7 @@ def _operations_note(stages):
     return "; ".join(notes)
 
 
-# -- CSV -----------------------------------------------------------------------------------
-
-
-def from_csv(text, name, problems=()):
-    """Return the `Systems` of a CSV; arguments and errors as `from_sheet`."""
-    rows, rejected = [], list(problems)
-    try:
-        header, *lines = csv.reader(io.StringIO(text, newline=""))
-    except csv.Error as problem:
-        rejected.append((0, "", "", f"is no CSV: {problem}"))
-        return _systems(name, rows, rejected=rejected)
-    except ValueError:  # no header
-        return _systems(name, rows, rejected=rejected)
-    columns = _epoch_columns(header)
-    if "system" not in columns:
-        rejected.append((1, "", "", "the header names no column System or Model"))
-        lines = []
-    for i, line in enumerate(lines[:MAX_SYSTEMS], start=2):
-        values = {key: _first_filled(line, places) for key, places in columns.items()}
-        if _is_units(values):
-            rejected.append((i, values["system"], "", "is a row of units, not a system"))
-            continue
-        if values.get("time_h"):
-            try:
-                values["time_s"] = number(values["time_h"]) * 3600
-            except ValueError as problem:
-                rejected.append((i, values["system"], "time_s", str(problem)))
-        rows.append(_checked(i, values, rejected))
-    if len(lines) > MAX_SYSTEMS:
-        rejected.append((MAX_SYSTEMS + 2, "", "", f"rows beyond the first {MAX_SYSTEMS} are not read"))
-    return _systems(name, list(filter(None, rows)), rejected=rejected)
-
-
-def _first_filled(line, places):
-    """Return the first filled of several columns of one meaning (MFU, HFU)."""
-    return next((line[at].strip() for at in places if at < len(line) and line[at].strip()), "")
-
-
-def _epoch_columns(header):
-    """Return meaning to the places of the columns that have it."""
-    columns = {}
-    for name, pattern in _EPOCH.items():
-        places = [at for at, title in enumerate(header) if re.fullmatch(pattern, title.strip().lower())]
-        if places:
-            columns[name] = places
-    return columns
-
-
-def _is_units(values):
-    """Say whether a row repeats the header or gives units: no figure in it is a number."""
-    figures = [values[name] for name in ("parameters", "stated_compute_flop", "date") if values.get(name)]
-    return bool(figures) and not any(re.search(r"\d", figure) for figure in figures)
+# -- claims ---------------------------------------------------------------------------------
 
 
 def claims_of(text):

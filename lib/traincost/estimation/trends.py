@@ -254,6 +254,7 @@ def sensitivity(systems, windows=(182, 730), thresholds=(0.5, 1.0), noises=(1.5,
     parts = [
         fit_trends(systems, **{**more, choice: value}).assign(choice=choice, value=value)
         for choice, value in changes
+        if value != more.get(choice)
     ]
     return pd.concat(parts, ignore_index=True)
 

@@ -16,6 +16,8 @@ import resource
 import sys
 import time
 
+from traincost.measure.energy import Counters
+
 MIB = 2**20
 
 
@@ -104,6 +106,9 @@ class Meter:
         more than `models`. May be set until the columns are read.
     models : int
         How many models the run trained; 1 unless the run was a search.
+    energy : energy.Counters, optional
+        What counts the energy; that of this machine's counters if left out. Its `problems` say why one
+        cannot be read.
 
     Examples
     --------
@@ -113,8 +118,9 @@ class Meter:
     ['cost_concurrency', 'cost_memory_mib']
     """
 
-    def __init__(self, concurrency=1, models=1):
+    def __init__(self, concurrency=1, models=1, energy=None):
         self.concurrency, self.models = concurrency, models
+        self.energy = energy or Counters()
         self._started = self._runtime_s = self._memory_mib = None
         self._check_counts()
         if models != 1:  # 1 may be the default, to be set once a search knows its number
@@ -133,6 +139,7 @@ class Meter:
         for device in _cuda_devices():
             sys.modules["torch"].cuda.reset_peak_memory_stats(device)
         self._runtime_s = self._memory_mib = None
+        self.energy.start()
         self._started = time.perf_counter()
 
     def stop(self):
@@ -141,6 +148,7 @@ class Meter:
             raise RuntimeError("the meter was stopped before it was started; call start() first")
         _synchronize()
         self._runtime_s = time.perf_counter() - self._started
+        self.energy.stop()
         self._memory_mib = peak_memory()
         self._started = None
 
@@ -157,7 +165,8 @@ class Meter:
         dict
             ``cost_runtime_s``; ``cost_runtime_per_run_s`` = runtime x concurrency / models, the
             worker-seconds reserved per model; ``cost_memory_mib``; ``cost_concurrency`` and
-            ``cost_models``; and the three ``cost_*parameters``.
+            ``cost_models``; ``cost_energy_kwh`` and its parts, where a counter can be read; and the
+            three ``cost_*parameters``.
 
         Raises
         ------
@@ -177,6 +186,7 @@ class Meter:
             "cost_memory_mib": self._memory_mib,
             "cost_concurrency": concurrency,
             "cost_models": models,
+            **self.energy.columns(),
         }
         if model is not None:
             columns["cost_parameters"] = parameters(model)

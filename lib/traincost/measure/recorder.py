@@ -19,6 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import get_ident
 
+from traincost.measure.machine import machine
+
 FORMAT = "traincost/run/1"
 RECORD_NAME = "run.json"
 # Of a function's code: generator, coroutine, asynchronous generator (inspect's CO_ flags).
@@ -56,6 +58,9 @@ class Recorder:
     ----------
     config, cost, scores, compute : dict
         Written with the record; fill them at any time.
+    machine : dict
+        ``host``, ``device`` and ``devices`` where they are other than what is found
+        (`measure.machine`).
 
     Raises
     ------
@@ -89,6 +94,7 @@ class Recorder:
         self.run_id = self.directory.resolve().name if run_id is None else str(run_id)
         self.config = dict(config or {})
         self.cost, self.scores, self.compute = {}, {}, {}
+        self.machine = {}
         self.model = None
         self.meter = meter
         self._clock = _synchronized_clock(synchronize)
@@ -302,7 +308,7 @@ class Recorder:
             record["compute"] = _plain(self.compute, null_non_finite=True)
         if self._error:
             record["error"] = self._error
-        return record
+        return record | machine() | _plain(dict(self.machine))
 
     def _synchronised(self):
         """Say whether clocks waited for the device; None where there is nothing to wait for."""
@@ -345,6 +351,9 @@ _RESUMED = {
     "cost_runtime_s": lambda earlier, now: earlier + now,
     "cost_runtime_per_run_s": lambda earlier, now: earlier + now,
     "cost_memory_mib": max,
+    "cost_energy_kwh": lambda earlier, now: earlier + now,
+    "cost_energy_gpu_kwh": lambda earlier, now: earlier + now,
+    "cost_energy_cpu_kwh": lambda earlier, now: earlier + now,
 }
 
 

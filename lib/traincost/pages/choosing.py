@@ -69,7 +69,9 @@ class Choice:
 
     def __init__(self, runs, **choices):
         self.all_runs = runs
-        self.knobs = tuple(knobs.propose(runs.timing)) if runs.knobs is None else runs.knobs
+        self.knobs = (
+            tuple(knobs.propose(runs.timing, runs.section_kinds)) if runs.knobs is None else runs.knobs
+        )
         self.choices = {**ALL, "rows": runs.rows, "columns": runs.columns}
         self._shown = {}
         self.choose(**choices)

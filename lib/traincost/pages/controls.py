@@ -10,8 +10,8 @@ import ipywidgets
 import numpy as np
 
 from traincost.analysis import subsets
-from traincost.columns import time_unit
 from traincost.errors import ParameterError
+from traincost.printing import time_text
 from traincost.results.figures import clipped
 
 MAX_SETTINGS = 12  # with a widget; others are chosen through `where`
@@ -81,8 +81,7 @@ def _setting(choice, field):
 
 def _runtime(choice):
     values = choice.all_runs.runtime_s.to_numpy(dtype=float)
-    unit = time_unit(np.median(values))
-    stops = [(unit.text(value), float(value)) for value in _stops(values)]
+    stops = [(time_text(value), float(value)) for value in _stops(values)]
     slider = _range("runtime", stops, choice.choices["shortest_s"], choice.choices["longest_s"])
     return slider and (slider, lambda w: dict(zip(("shortest_s", "longest_s"), _ends(w), strict=True)))
 

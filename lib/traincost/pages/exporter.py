@@ -7,9 +7,9 @@ the page to asking no host for anything.
 
 import base64
 import hashlib
-import html as html_text
 import json
 import re
+import urllib.parse
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -20,13 +20,17 @@ from traincost.errors import RefusedNotebook
 from traincost.pages import outputs, parameters
 from traincost.pages.gathering import Gathered
 from traincost.results import html, markup
+from traincost.results.prose import say
 from traincost.results.provenance import parameters_table, versions_table
-from traincost.results.result import MIME, PAGE_HTML, table_data
+from traincost.results.result import MIME, PAGE_HTML, More, as_html, table_data
 from traincost.results.style import TEMPLATES
 
 SITE_START, SITE_END = "<!--site-->", "<!--/site-->"  # around what `traincost site` writes into a page
-MAX_DOWNLOAD = 16_000  # characters of a link that holds a table as CSV; a larger table is a file only
-_STYLE_SHEET = re.compile(r'^<style class="traincost">.*?</style>\n', re.DOTALL)
+# A style sheet, as a page has its own, and where in a notebook a table is whole.
+_OF_A_NOTEBOOK = re.compile(
+    r'^<style class="traincost">.*?</style>\n|\n?<p class="more whole">.*?</p>', re.DOTALL
+)
+_HEADER = re.compile(r'<header class="page">(.*?)</header>', re.DOTALL)
 _HEADING = re.compile(r"(#{1,6}) +(.+?) *#*")
 
 
@@ -61,17 +65,21 @@ class TraincostExporter(TemplateExporter):
         resources = dict(resources or {})
         check(nb)
         report, parts = read(nb, resources.get("metadata", {}).get("name") or "notebook")
+        heading, parts = with_heading_apart(parts)
         resources["page"] = {
             **frame(report["title"]),
             "kind": report["kind"],
             "contents": contents(parts),
+            "has_answer": any(_has_answer(part) for part in parts),
             "site": Markup(SITE_START + SITE_END),
+            "heading": heading,
             "parts": parts,
             "has_numbers": bool(report["numbers"]),
+            "downloads": downloads(report),
         }
         resources["outputs"] = {**resources.get("outputs", {}), **files(report)}
         page, resources = super().from_notebook_node(nb, resources, **kw)
-        return with_downloads(html.linked(page, report["anchors"]), report), resources
+        return html.linked(page, report["anchors"]), resources
 
     def default_filters(self):
         """Add the filters that the page template uses."""
@@ -128,10 +136,11 @@ def read(nb, name):
             parts += [Part(made) for made in _shown(cell, gathered, left_out) if made]
     report = _report(nb, gathered, name, parts)
     made = [parameters_table(report["parameters"]), versions_table(report["versions"])]
-    for table in made if report["numbers"] else ():
-        if len(table.frame):
-            report["tables"][table.name] = table_data(table)
-            parts.append(Part(html.table(table)))
+    made = [table for table in made if len(table.frame)] if report["numbers"] else []
+    report["tables"] |= {table.name: table_data(table) for table in made}
+    if made:
+        shown = as_html(More(say("Parameters and versions"), tuple(made)))
+        parts.append(Part(Markup(_OF_A_NOTEBOOK.sub("", shown))))
     if left_out:
         said = f"Left out of this page: {', '.join(dict.fromkeys(left_out))}."
         parts.append(Part(Markup('<p class="note"><var>{}</var></p>').format(html.text(said))))
@@ -180,7 +189,7 @@ def _shown(cell, gathered, left_out):
             continue
         result = data[MIME]
         prefix, is_shown_already = gathered.add(result)
-        made = _STYLE_SHEET.sub("", "".join(data.get(PAGE_HTML) or data.get("text/html", "")))
+        made = _OF_A_NOTEBOOK.sub("", "".join(data.get(PAGE_HTML) or data.get("text/html", "")))
         if is_shown_already:
             said = f"What {result['name']} says is shown above."
             yield Markup('<p class="note"><var>{}</var></p>').format(html.text(said))
@@ -204,9 +213,30 @@ def without_empty_headings(parts):
     return kept
 
 
+def with_heading_apart(parts):
+    """Return what a page begins with, its title or its first heading, and the other parts."""
+    for i, part in enumerate(parts):
+        match = _HEADER.search(part.html)
+        if match or part.level == 1:
+            rest = [Part(Markup(_HEADER.sub("", part.html, count=1)))] if match else []
+            heading = Markup(match[1] if match else part.html)
+            return heading, [*parts[:i], *(p for p in rest if p.html.strip()), *parts[i + 1 :]]
+    return Markup(""), parts
+
+
+def _has_answer(part):
+    return '<section id="answer"' in part.html
+
+
 def contents(parts):
-    """Return (anchor, heading) of each second-level heading."""
-    return [(outputs.anchor(part.heading), part.heading) for part in parts if part.level == 2]
+    """Return (anchor, heading) of the answer, if there is one, and of each second-level heading."""
+    found = []
+    for part in parts:
+        if _has_answer(part):
+            found.append(("answer", "The answer"))
+        elif part.level == 2:
+            found.append((outputs.anchor(part.heading), part.heading))
+    return found
 
 
 def files(report):
@@ -221,31 +251,24 @@ def files(report):
     return {name: content.encode("utf-8", "replace") for name, content in made.items()}
 
 
-def with_downloads(page, report):
-    """Say below each table where it is whole: in a link as CSV, or where that is too long, in a file beside.
-
-    The second is true of a page that was sent without its files, too.
-    """
-
-    def download(match):
-        name = html_text.unescape(match[1])
-        table, file = report["tables"][name], f"{match[1]}.csv"
-        rows = ([row[column] for column in table["columns"]] for row in table["rows"])
-        address = markup.data_address(table["columns"], rows, MAX_DOWNLOAD)
-        if address is not None:
-            return f'<a class="download" download="{file}" href="{html.text(address)}">Download {file}</a>'
-        file = f"{html.text(report['kind'])}-tables/{file}"
-        said = "The whole table was written beside this page, to"
-        return f'{said} <a class="file" href="{file}">{file}</a>.'
-
-    return re.sub(r'<span class="whole" data-table="table-([^"]*)">.*?</span>', download, page)
+def downloads(report):
+    """Return (name, address) of the CSV file beside the page of each table."""
+    return [
+        (name, urllib.parse.quote(f"{report['kind']}-tables/{name}.csv")) for name in sorted(report["tables"])
+    ]
 
 
 def frame(title):
     """Return what the template of every page needs: its title, and the style that its policy allows."""
-    style = (TEMPLATES / "page.css").read_text(encoding="utf-8").strip()
+    style = _condensed((TEMPLATES / "page.css").read_text(encoding="utf-8"))
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return {"title": title, "style": style, "style_hash": f"sha256-{digest}"}
+
+
+def _condensed(sheet):
+    """Return a style sheet without comments and the white space that only people need."""
+    sheet = re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL)
+    return re.sub(r"\s*([{};,])\s*|(?<=:) ", r"\1", " ".join(sheet.split())).replace(";}", "}")
 
 
 def framed(title, body):

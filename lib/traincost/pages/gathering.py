@@ -1,5 +1,6 @@
 """Put the results of a notebook together: one value for each key, and where on the page it stands."""
 
+import bisect
 import math
 
 from traincost.errors import RefusedNotebook
@@ -92,8 +93,9 @@ class Gathered:
             for name, content in result[kind].items():
                 self.report[kind][stem + name] = content
                 place = f"{kind[:-1]}-{stem}{name}"
+                values = sorted(abs(value) for row in content["rows"] for value in _values(row))
                 for start in result["holds"].get(name, [name]) if kind == "tables" else [name]:
-                    self._holds.setdefault(before + start, []).append((place, content))
+                    self._holds.setdefault(before + start, []).append((place, values))
         for name, place in result["captions"].items():
             kind, _, rest = place.partition("-")
             self._captions.setdefault(before + name, f"{kind}-{stem}{rest}")
@@ -108,7 +110,7 @@ class Gathered:
         for name, value in self.report["numbers"].items():
             beginnings = sorted((b for b in self._holds if name == b or name.startswith(f"{b}.")), key=len)
             places = [place for b in reversed(beginnings) for place in self._tables_first(b)]
-            holding = (place for place, content in places if _holds(content, value))
+            holding = (place for place, values in places if _holds(values, value))
             anchor = next(holding, self._captions.get(name))
             if anchor:
                 found[name] = anchor
@@ -118,12 +120,13 @@ class Gathered:
         return sorted(self._holds[beginning], key=lambda held: held[0].startswith("figure-"))
 
 
-def _holds(content, value):
-    """Say whether a value is among those of a table or figure."""
+def _holds(values, value):
+    """Say whether a value is among those of a table or figure, sorted, or near enough to one of them."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     # A sentence says of a change of -38 % that it took 38 % less.
-    return any(_close(abs(value), abs(other)) for row in content["rows"] for other in _values(row))
+    at = bisect.bisect_left(values, abs(value))
+    return any(_close(abs(value), near) for near in values[max(0, at - 1) : at + 1])
 
 
 def _values(row):

@@ -15,7 +15,7 @@ from pathlib import Path
 from traincost.errors import NothingToReport, ParameterError, require
 from traincost.pages import parameters as declarations
 from traincost.pages.parameters import INPUTS, notebook_path, read_parameters
-from traincost.reading import folders, remote
+from traincost.reading import folders, live, remote
 from traincost.reading.tables import printable
 from traincost.results import checks
 
@@ -182,12 +182,18 @@ def _taken(path, parameters):
 def _absolute(parameters, declared):
     """Return the parameters with absolute paths; URLs stay."""
     return declarations.with_paths(
-        parameters, declared, lambda name, path: path if remote.is_url(path) else os.path.abspath(path)
+        parameters, declared, lambda name, path: path if _is_address(path) else os.path.abspath(path)
     )
+
+
+def _is_address(path):
+    return remote.is_url(path) or live.is_live(path)
 
 
 def _refuse_missing(name, path):
     """Refuse a path that is not there, and a URL that cannot be one."""
+    if live.is_live(path):
+        return
     if remote.is_url(path):
         remote.filesystem(path)
     elif not os.path.exists(path):
@@ -196,6 +202,8 @@ def _refuse_missing(name, path):
 
 def name_of(path):
     """Return the name of what a page is of: that of a directory, or of a file without its ending."""
+    if live.is_live(path):
+        return live.name_of(path)
     if remote.is_url(path):
         return os.path.basename(remote.shown(path).rstrip("/")) or "runs"
     name = os.path.basename(os.path.realpath(path))
@@ -305,15 +313,16 @@ def execute(notebook, parameters, failed_path, progress=False, working_folder=No
     from zmq import ZMQError
 
     logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it says is raised, too
+    executed = []
     with folders.scratch() as folder:
-        kept = os.path.join(folder, "executed.ipynb")
         try:
             return _with_a_kernel(
                 papermill.execute_notebook,
                 notebook,
-                kept,
+                None,
                 parameters=parameters,
                 progress_bar={"desc": "building", "leave": False} if progress else False,
+                engine_name=_own_engine(executed),
                 cwd=str(working_folder or folder),
                 kernel_name="python3",
                 language="python",
@@ -331,7 +340,7 @@ def execute(notebook, parameters, failed_path, progress=False, working_folder=No
         except PapermillExecutionError as problem:
             _raise_refusal(problem)
             failed_path.parent.mkdir(parents=True, exist_ok=True)
-            nbformat.write(nbformat.read(kept, as_version=4), failed_path)
+            nbformat.write(executed[-1], failed_path)
             raise BuildFailed(
                 f"a cell of the notebook failed with {problem.ename}: {problem.evalue}\n"
                 f"The executed notebook is kept for inspection: {failed_path}"
@@ -357,6 +366,25 @@ def _raise_refusal(problem):
     refusals = {cls.__name__: cls for cls in (NothingToReport, ParameterError)}
     if problem.ename in refusals:
         raise refusals[problem.ename](problem.evalue) from None
+
+
+def _own_engine(executed):
+    """Return the name of an engine of papermill that writes no file: it appends the notebook to `executed`.
+
+    papermill's own writes it at the beginning and end of each cell, which of ten thousand systems takes
+    minutes.
+    """
+    from papermill import engines
+
+    class Unsaved(engines.NBClientEngine):
+        @classmethod
+        def execute_managed_notebook(cls, nb_man, *arguments, **options):
+            nb_man.save = lambda **_: None
+            executed.append(nb_man.nb)
+            return super().execute_managed_notebook(nb_man, *arguments, **options)
+
+    engines.papermill_engines.register("traincost", Unsaved)
+    return "traincost"
 
 
 def _own_kernel(folder, is_safe):

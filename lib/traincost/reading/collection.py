@@ -9,6 +9,7 @@ in the same way, so that it does not matter which.
 import json
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
@@ -18,8 +19,8 @@ import pyarrow.compute as pc
 
 from traincost.columns import PREFIX, SCORE_PREFIX
 from traincost.errors import NothingToReport, ParameterError
-from traincost.reading import batch, tables
-from traincost.reading.formats import JOBS, READERS, table_files
+from traincost.reading import batch, joins, live, tables
+from traincost.reading.formats import JOBS, READERS, other, table_files
 from traincost.reading.formats import table as _table
 from traincost.reading.formats.files import Unreadable, parse_json, shortened
 from traincost.reading.formats.paths import PathPattern
@@ -28,10 +29,14 @@ from traincost.reading.listing import POINTER, POINTER_KEY, Listing, is_url, lis
 from traincost.reading.redaction import Numbering, Redactor, Rule, numbered
 from traincost.reading.tables import EXACT, EXTENT, coded, printable
 
+MAX_SEEN = 500  # files of a directory without runs that are looked at
 NULL = str(None)  # how `formats.run.flat` writes a JSON null
 # Neither a leading zero nor a hundred digits: those are names, not quantities.
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?")
+PLACES = ("host", "device")
+_LONG_DIGITS, _MAX_FLOAT32 = 14, 3e38  # no number that a person chose has as many
 _IDENTITY = ["run_id", "path", "format", "status", "started_at", "runtime_s", "task", "report", "process"]
+_IDENTITY += ["evidence", "devices", "device", "host"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +48,11 @@ class Collection:
     name : str
         Name of the directory.
     runs : DataFrame
-        A row per completed, usable run: ``run_id``, ``path`` (relative to the directory),
-        ``format``, ``status``, ``started_at``, ``runtime_s``, and where the tool has such,
-        ``task``, ``report`` and ``process`` (`formats.run.Run`), else empty; then ``config.<dotted path>``,
+        A row per usable run, completed or of unknown end: ``run_id``, ``path`` (relative to the
+        directory), ``format``, ``status``, ``started_at``, ``runtime_s``, and where the tool has such,
+        ``task``, ``report``, ``process``, ``evidence``, ``devices``, ``device`` and ``host``
+        (`formats.run.Run`), else empty; then ``config.<dotted path>`` (of ``host`` and ``device``
+        too, where they vary),
         ``cost_*``, ``score.<name>``; NaN where a run lacks the value.
     sections : DataFrame
         A row per run and section: ``run`` (row number in `runs`), ``section``, ``seconds``,
@@ -93,8 +100,8 @@ def read_collection(
     Parameters
     ----------
     runs_dir : str or path
-        A directory, the URL of one (``s3://bucket/runs``), an index of either, or a file with a
-        row per run.
+        A directory, the URL of one (``s3://bucket/runs``), an index of either, a file with a
+        row per run, or a store (``mlflow:http://…``, ``optuna:postgresql://…``).
     format : str
         A reader's name, or ``auto`` for all of them.
     progress : callable, optional
@@ -130,7 +137,12 @@ def read_collection(
     """
     pattern = PathPattern(path_pattern) if path_pattern else None
     rule, parts = Rule(show=tuple(show)), []
-    if _is_table(runs_dir):
+    if live.is_live(runs_dir):
+        _refuse_columns(table)
+        listing, found = live.runs(runs_dir, format)
+        batches = [tables.tabulated([0], [(found, "")], Redactor(rule))]
+        titles = [READERS[listing.name].TITLE]
+    elif _is_table(runs_dir):
         listing, batches = _read_table(os.fspath(runs_dir), format, table, rule)
         titles = [_table.TITLE]
     else:
@@ -152,6 +164,8 @@ def read_collection(
             )
     runs = numbered(tables.joined(batches), shown)
     listing, parts = _redacted(listing, parts, lambda texts: map(shown, redactor.paths(texts)))
+    runs, joined = joins.together(runs, listing.sources)
+    parts += joined
     usable, rest = _sorted_out(runs, listing.sources)
     if require_runs:
         _refuse_nothing(listing, usable, rest, titles)
@@ -197,7 +211,11 @@ def _is_table(runs_dir):
     if not isinstance(runs_dir, str | os.PathLike) or is_url(runs_dir):
         return False
     ending = os.path.splitext(os.fspath(runs_dir))[1].lower()
-    return os.path.isfile(runs_dir) and ending in table_files.ENDINGS
+    if not os.path.isfile(runs_dir):
+        return False
+    if ending == ".json":
+        return table_files.is_list(os.fspath(runs_dir))
+    return ending in table_files.ENDINGS or table_files.is_maybe(os.fspath(runs_dir))
 
 
 def _read_table(path, format, table, rule):
@@ -239,14 +257,14 @@ def _sorted_out(runs, sources):
     ids, contents = {}, {}
     for i, place, run_id, content in _candidates(runs):
         path = sources[place][0]
-        if run_id in ids:
-            statuses[i], reasons[i] = "duplicate", f"has the run_id of {printable(ids[run_id])}"
+        if run_id in ids and not (content and ids[run_id][1] not in ("", content)):
+            statuses[i], reasons[i] = "duplicate", f"has the run_id of {printable(ids[run_id][0])}"
         elif content in contents:
             statuses[i] = "duplicate"
             same = printable(contents[content])
             reasons[i] = f"equals {same} in settings, start, runtime and sections: a copy"
         else:
-            ids[run_id] = path
+            ids.setdefault(run_id, (path, content))
             if content:
                 contents[content] = path
     if not any(reasons):
@@ -277,7 +295,7 @@ def _refuse_nothing(listing, usable, rest, titles):
     left_out = len(rest) + len(listing.unopened)
     if not left_out:
         raise NothingToReport(
-            f"runs_dir {listing.shown!r} holds no runs that traincost understands; "
+            f"runs_dir {listing.shown!r} holds no runs that traincost understands{_seen(listing.root)}; "
             f"it reads: {', '.join(titles)}"
         )
     path, reason = listing.unopened[0] if not len(rest) else ("", rest["reason"][0].as_py())
@@ -288,17 +306,49 @@ def _refuse_nothing(listing, usable, rest, titles):
     )
 
 
+def _seen(root):
+    """Say what lies in a directory without runs: what is recognised, and the endings of the rest."""
+    known, endings, n_files = Counter(), Counter(), 0
+    for directory, _, names in os.walk(root):
+        for name in sorted(names):
+            n_files += 1
+            if n_files > MAX_SEEN:
+                break
+            what = other.recognise(os.path.join(directory, name))
+            known.update([what] if what else [])
+            endings.update([] if what else [os.path.splitext(name)[1] or "no ending"])
+    said = [f"{what} ({n})" for what, n in known.most_common(3)]
+    said += [f"{ending} ({n})" for ending, n in endings.most_common(5)]
+    if not said:
+        return ""
+    has_table = any(ending in table_files.ENDINGS for ending in endings)
+    hint = "; a table of runs is given by its own path" if has_table else ""
+    return f". There are: {'; '.join(said)}{hint}"
+
+
 # -- frames --------------------------------------------------------------------------------
 
 
 def _runs_frame(runs, sources):
+    identity, config = _identity(runs, sources), _config_columns(runs)
     columns = {
-        **_identity(runs, sources),
-        **_config_columns(runs),
+        **identity,
+        **config,
+        **_places(identity, config),
         **_number_columns(runs, "cost", ""),
         **_number_columns(runs, "scores", SCORE_PREFIX),
     }
     return pd.DataFrame(columns, copy=False)
+
+
+def _places(identity, config):
+    """Return where runs took place as settings, where it varies and no setting says it: host and device."""
+    found = {}
+    for name in PLACES:
+        column = identity[name].mask(identity[name] == "")
+        if column.nunique() > 1 and PREFIX + name not in config:
+            found[PREFIX + name] = column
+    return found
 
 
 def _identity(runs, sources):
@@ -307,6 +357,7 @@ def _identity(runs, sources):
         "path": _texts([printable(path) for path, _ in found]),
         "format": _texts([reader for _, reader in found]),
         "runtime_s": runs["runtime_s"].to_numpy(),
+        "devices": runs["devices"].to_numpy(),
     }
     return {name: columns[name] if name in columns else _texts(runs[name]) for name in _IDENTITY}
 
@@ -345,7 +396,7 @@ def _series(levels, codes):
     one level, while a hash among words stays text.
     """
     used, codes = np.unique(codes, return_inverse=True)
-    present = [levels[code] if code >= 0 else None for code in used.tolist()]
+    present = _alike([levels[code] if code >= 0 else None for code in used.tolist()])
     numbers = [np.nan if level is None or level == NULL else _number(level) for level in present]
     if None not in numbers and not all(np.isnan(number) for number in numbers):
         table = np.array(numbers, dtype=float)
@@ -354,12 +405,44 @@ def _series(levels, codes):
     return pd.Series(texts[codes], dtype="str")
 
 
+def _alike(levels):
+    """Return levels with one spelling for what is one: truth values, and numbers that were in float32.
+
+    >>> _alike(["true", "FALSE", None]), _alike([0.10000000149011612, 0.1])
+    (['True', 'False', None], [0.1, 0.1])
+    """
+    texts = {level.lower() for level in levels if isinstance(level, str)} - {NULL.lower()}
+    if texts & _TRUTH.keys() and texts <= _TRUTH.keys() | {"0", "1"}:
+        numbers = {level for level in levels if isinstance(level, int | float)}
+        if numbers <= {0, 1}:
+            return [_truth(level) for level in levels]
+    return [_without_float32(level) if level.__class__ is float else level for level in levels]
+
+
+_TRUTH = {"true": "True", "false": "False"}
+
+
+def _truth(level):
+    if level is None or level == NULL:
+        return level
+    text = str(level).lower()
+    return _TRUTH.get(text) or str(bool(float(text)))
+
+
+def _without_float32(value):
+    """Return the number that was stored as a float of 32 bits, where its digits show that it was."""
+    if len(repr(value)) < _LONG_DIGITS or abs(value) > _MAX_FLOAT32:
+        return value
+    short = np.float32(value)
+    return float(str(short)) if float(short) == value and np.isfinite(short) else value
+
+
 def _number(value):
     """Return a level as a number, or None where it is no finite one."""
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
         return None
     number = float(value)
-    return number if np.isfinite(number) else None
+    return _without_float32(number) if np.isfinite(number) else None
 
 
 def _text(value):
@@ -400,10 +483,11 @@ def _excluded_frame(runs, listing):
             "reason": [reason for _, reason in listing.unopened],
         }
         last = pd.DataFrame({name: _texts(unopened[name]) for name in frame})
-        last["runtime_s"] = np.nan
+        last[["runtime_s", "devices"]] = np.nan
         frame = pd.concat([frame, last], ignore_index=True)
     frame["reason"] = _texts([shortened(reason) for reason in frame["reason"]])
-    config = pd.DataFrame(_config_columns(runs), index=range(len(runs)))
+    identity, config = _identity(runs, listing.sources), _config_columns(runs)
+    config = pd.DataFrame({**config, **_places(identity, config)}, index=range(len(runs)))
     return pd.concat([frame, config.reindex(frame.index)], axis=1)
 
 

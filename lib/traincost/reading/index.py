@@ -366,6 +366,10 @@ def _listed(runs_dir, format, folder):
         known = old.seen() if old and old.format == format else {}
     except NothingToReport:  # replaced meanwhile by another refresh, or damaged
         known = {}
+    if isinstance(runs_dir, str | os.PathLike) and os.path.isfile(runs_dir):
+        raise NothingToReport(
+            f"{os.fspath(runs_dir)!r} is a file: a table is read as it is, without an index"
+        )
     listing = listed(runs_dir, format, known)
     if not listing.sources:
         raise NothingToReport(f"runs_dir {listing.shown!r} holds no runs that traincost understands")

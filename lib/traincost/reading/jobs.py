@@ -6,7 +6,7 @@ from traincost.reading.batch import upwards
 from traincost.reading.formats import JOBS
 from traincost.reading.formats import table as _table
 from traincost.reading.formats.run import flat
-from traincost.reading.formats.statuses import COMPLETED, FAILED, UNFINISHED, UNREADABLE
+from traincost.reading.formats.statuses import COMPLETED, FAILED, FILES, UNKNOWN, UNREADABLE
 from traincost.reading.tables import changed, configs, settings
 
 
@@ -68,8 +68,8 @@ def _without_result(batch, sources, replaced):
 
     The log of a job that was killed ends like that of any other; its missing result tells.
     """
-    names = ("place", "report", "status", "reason")
-    places, reports, statuses, reasons = (batch.runs[name].to_pylist() for name in names)
+    names = ("place", "report", "status", "reason", "evidence")
+    places, reports, statuses, reasons, evidence = (batch.runs[name].to_pylist() for name in names)
     groups = [
         (_directory(sources, place).rpartition("/")[0], report)
         for place, report in zip(places, reports, strict=True)
@@ -78,10 +78,10 @@ def _without_result(batch, sources, replaced):
     has_result = [bool(parts[place]) or place in replaced for place in places]
     left_one = {group for group, has in zip(groups, has_result, strict=True) if has}
     for i, status in enumerate(statuses):
-        if groups[i] in left_one and not has_result[i] and status in (COMPLETED, UNFINISHED):
-            statuses[i] = FAILED
+        if groups[i] in left_one and not has_result[i] and status in (COMPLETED, UNKNOWN):
+            statuses[i], evidence[i] = FAILED, FILES
             reasons[i] = "left no result, as other jobs beside it did: it failed, was killed or is at work"
-    return changed(batch.runs, status=statuses, reason=reasons)
+    return changed(batch.runs, status=statuses, reason=reasons, evidence=evidence)
 
 
 def matches(batches, sources, pattern):

@@ -28,7 +28,7 @@ KEY_BYTES = 16
 MAX_CACHED = 50_000  # texts and settings of which a decision is kept
 _MARK = re.compile(r"‹(withheld|user|host|home):([0-9a-f]{16})›")
 _SIGN, _ESCAPED = "‹", r"\u2039"
-_OTHER_TEXTS = tuple(name for name in TEXTS if name != "run_id")
+_OTHER_TEXTS = tuple(name for name in TEXTS if name not in ("run_id", "host", "job"))
 _other_texts = attrgetter(*_OTHER_TEXTS)
 # One of these is in a path of which something is withheld, or a long name.
 _SIGNS = ("@", "=", ":", "~", "\\", "--", "/home", "/user", "/Users", "/root")
@@ -84,11 +84,22 @@ class Redactor:
         run.sections, run.extents = self._renamed(run.sections), self._renamed(run.extents)
         if run.notes:
             run.notes = list(map(self.text, run.notes))
+        if run.host:
+            run.host = self._host(run.host)
+        if run.job:
+            run.job = self._digest(run.job)
         if run.fingerprint:
             run.fingerprint = self._digest(run.fingerprint)
         if run.compute:
             run.compute = within(run.compute, self.text)
         return run
+
+    def _host(self, host):
+        """Return what stands for a machine; each of several names has a mark of its own."""
+        if self._rule.shows("host"):
+            return self.text(host)
+        names = host.split(", ")
+        return ", ".join(self._mark(HOST, name) if sensitive.is_host(name) else name for name in names)
 
     def config(self, config):
         """Return flat settings without what is to be withheld; a number stays one."""
@@ -264,7 +275,7 @@ def numbered(runs, shown):
     withheld, columns = {}, {}
     for name in TEXTS:
         columns[name], marked = _numbered(_whole(runs[name]), shown)
-        for row in np.flatnonzero(marked).tolist():
+        for row in np.flatnonzero(marked).tolist() if name != "host" else ():
             withheld.setdefault(row, {})[name] = None
     for name in ("config", "cost", "scores", "sections"):
         columns[name], marked = _numbered_entries(runs[name], shown, name == "config")

@@ -20,7 +20,11 @@ import pyarrow.compute as pc
 from traincost.reading.bounds import bounded, searchable
 from traincost.reading.formats.statuses import UNREADABLE
 
-TEXTS = ("run_id", "status", "started_at", "task", "report", "process", "reason")
+TEXTS = (
+    *("run_id", "status", "started_at", "task", "report", "process", "reason"),
+    *("evidence", "device", "host", "job", "step"),
+)
+FLOATS = ("runtime_s", "devices", "leg_s")
 EXTENT = ("first_s", "min_s", "max_s", "synchronised")  # of a section's occurrences
 ALONE = "="  # begins a content that tells a copy whatever its settings
 EXACT = 2**53  # above it, not every integer is a float
@@ -34,7 +38,7 @@ RUNS = pa.schema(
     [
         ("place", pa.int64()),
         *((name, pa.string()) for name in TEXTS),
-        ("runtime_s", pa.float64()),
+        *((name, pa.float64()) for name in FLOATS),
         ("content", pa.string()),
         ("notes", pa.list_(pa.string())),
         ("compute", pa.string()),
@@ -93,7 +97,7 @@ def _table(runs, places):
     columns = [
         places,
         *map(texts, own),
-        [run.runtime_s for run in runs],
+        *([getattr(run, name) for run in runs] for name in FLOATS),
         ["" if run.named or run.reason else _content(run) for run in runs],
         [list(map(printable, run.notes)) if run.notes else run.notes for run in runs],
         ["" if run.reason or not run.compute else _json(run.compute) for run in runs],

@@ -71,6 +71,12 @@ def _knobs(name, value):
     knobs_of(value)
 
 
+def _section_kinds(name, value):
+    from traincost.analysis.kinds import checked_kinds
+
+    checked_kinds(value)
+
+
 def _scheduler(name, value):
     if value:
         from traincost.reading import engines
@@ -91,17 +97,54 @@ def _links(name, value):
             raise ParameterError(f"`{name}`: {address!r} must be a relative address or start with {allowed}")
 
 
+def _one_of(*allowed):
+    return lambda name, value: require(value in allowed, name, f"one of {', '.join(allowed)}", value)
+
+
+def _eras(name, value):
+    for date in value:
+        require(isinstance(date, str), name, "a list of dates like 2015-09-01", value)
+        _date(name, date)
+    require(list(value) == sorted(value), name, "dates in their order", value)
+
+
+def _region(name, value):
+    if value:
+        from traincost.estimation import energy
+
+        energy.intensity(value)
+
+
+def _prices(name, value):
+    from traincost.estimation import energy
+
+    energy.check_prices(value)
+
+
 _CHECKS = {
     "format": _format,
     "path_pattern": _path_pattern,
     "links": _links,
     "knobs": _knobs,
+    "section_kinds": _section_kinds,
     "score_goal": lambda name, value: require(value in ("max", "min"), name, "one of max, min", value),
     "devices": _above_zero,
     "seeds": _above_zero,
     "at_once": _above_zero,
     "price_per_hour": _above_zero,
     "power_w": _above_zero,
+    "measure": _one_of("best", "stated", "operations", "burden", "consolidated", "forward"),
+    "direction": _one_of("error on compute", "compute on error"),
+    "pairs": _one_of("consistent", "all"),
+    "eras": _eras,
+    "split": _one_of("large", "none"),
+    "outliers": _one_of("low", "none"),
+    "month_days": _above_zero,
+    "year_days": _above_zero,
+    "window_days": _above_zero,
+    "large_from": _date,
+    "region": _region,
+    "prices": _prices,
     "start": _date,
     "end": _date,
     "target_error": lambda name, value: require(0 < value < 1, name, "between 0 and 1", value),

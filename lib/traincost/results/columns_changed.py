@@ -4,12 +4,11 @@ import numpy as np
 
 from traincost.analysis import comparison as analysis
 from traincost.analysis.verdicts import TOO_FEW
-from traincost.columns import SCORE_PREFIX, column, count, decimals_within, probability
+from traincost.columns import SCORE_PREFIX, column
+from traincost.printing import MISSING, change_text, count, difference_texts, probability, span
 from traincost.results.numbers import N_LISTED, N_NAMED, key, number_of, plural
 from traincost.results.prose import Name, Number, say
-from traincost.results.tables import Heading, Table, as_printed, signed
-
-MAX_DECIMALS = 6  # of a change of a score
+from traincost.results.tables import Heading, Table, as_printed
 
 
 def scores_changed(columns):
@@ -37,10 +36,10 @@ def _within(rows):
     listed = []
     varying = rows[rows["low"].notna() & rows["verdict"].ne(analysis.SAME)]
     for row in varying.head(N_NAMED).itertuples():
-        decimals = decimals_within(row.low, row.high, MAX_DECIMALS)
+        texts = difference_texts(row.change, row.low, row.high, signed=True)[1:]
         ends = [
-            Number(key("column", row.column, end), float(value), f"{value:+.{decimals}f}".replace("-", "−"))
-            for end, value in (("low", row.low), ("high", row.high))
+            Number(key("column", row.column, end), float(getattr(row, end)), text)
+            for end, text in zip(("low", "high"), texts, strict=True)
         ]
         name = Name(row.column.removeprefix(SCORE_PREFIX))
         listed.append(say("{n} by {low} to {high}", n=name, low=ends[0], high=ends[1]))
@@ -69,45 +68,76 @@ def _value(name, side, value):
     )
 
 
+def scores_table(frame):
+    """The scores before and after, and their change; None where there are none."""
+    scores = _printed(frame[frame["column"].str.startswith(SCORE_PREFIX)])
+    if not len(scores):
+        return None
+    n = int(scores["n_configurations"].max())
+    told = scores["verdict"].isin((analysis.MORE, analysis.LESS))
+    return Table(
+        "scores",
+        say("Scores"),
+        (
+            Heading("name", "score", code=True),
+            Heading("before_text", "before", as_printed),
+            Heading("after_text", "after", as_printed),
+            Heading("difference", "change", as_printed),
+            Heading("p_family", "p", probability, hide_on_phone=True),
+        ),
+        scores.assign(row=["" if each else "quiet" for each in told]),
+        n,
+        "paired configurations",
+        note=say(
+            "Mean over {n} configurations; p family-wise (Holm).", n=number_of("columns.n_configurations", n)
+        ),
+        rows="row",
+    )
+
+
 def columns_table(frame):
     """What `comparison.column_changes` returns."""
-    names = [name.removeprefix(SCORE_PREFIX) for name in frame["column"]]
-    printers = [signed_percent if relative else signed for relative in frame["relative"]]
-    printed = frame.assign(
-        name=names,
-        **{
-            f"{side}_text": [column(name).text(value) for name, value in zip(names, frame[side], strict=True)]
-            for side in ("before", "after")
-        },
-        difference=[
-            printer(value) if value else "0" for printer, value in zip(printers, frame["change"], strict=True)
-        ],
-        interval=[
-            "–" if np.isnan(low) else f"{printer(low)} to {printer(high)}"
-            for printer, low, high in zip(printers, frame["low"], frame["high"], strict=True)
-        ],
-    )
     ratio = "of a cost the geometric mean of after / before, less one; of a score the mean difference"
+    printed = _printed(frame)
     return Table(
         "columns",
-        say("Cost columns and scores before and after, over paired configurations."),
+        say("Cost columns and scores before and after, over paired configurations"),
         (
-            Heading("name", "column"),
+            Heading("name", "column", code=True),
             Heading("n_configurations", "configurations", count),
             Heading("before_text", "before", as_printed),
             Heading("after_text", "after", as_printed),
             Heading("difference", "change", as_printed, ratio),
-            Heading("interval", "interval", str, "95 %, t"),
+            Heading("interval", "interval", as_printed, "95 %, t"),
             Heading("p_family", "p", probability, "two-sided t, family-wise over the rows (Holm)"),
             Heading("verdict", "verdict"),
         ),
         printed,
-        int(frame["n_configurations"].max()) if len(frame) else 0,
+        int(printed["n_configurations"].max()) if len(printed) else 0,
         "paired configurations",
         holds=("column",),
     )
 
 
-def signed_percent(value):
-    """Print a change in percent with its sign."""
-    return f"{100 * value:+.2f} %".replace("-", "−")
+def _printed(frame):
+    """Return the columns with each value as it is printed."""
+    names = [name.removeprefix(SCORE_PREFIX) for name in frame["column"]]
+    texts = [_change(row) for row in frame.itertuples()]
+    return frame.assign(
+        name=names,
+        **{
+            f"{side}_text": [column(name).text(value) for name, value in zip(names, frame[side], strict=True)]
+            for side in ("before", "after")
+        },
+        difference=[change for change, _ in texts],
+        interval=[interval for _, interval in texts],
+    )
+
+
+def _change(row):
+    """Print a change and its interval: of a cost in percent, of a score as a difference."""
+    if row.relative:
+        texts = [change_text(value) for value in (row.change, row.low, row.high)]
+    else:
+        texts = difference_texts(row.change, row.low, row.high, signed=True)
+    return texts[0] if row.change else "0", MISSING if np.isnan(row.low) else span(*texts[1:])

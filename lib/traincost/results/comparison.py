@@ -5,19 +5,32 @@ import numpy as np
 from traincost.analysis import comparison as analysis
 from traincost.analysis import decomposition, pairs, sessions
 from traincost.analysis.verdicts import TOO_FEW
-from traincost.columns import SCORE_PREFIX, count, percent, probability
-from traincost.results.columns_changed import columns_table, scores_changed, signed_percent
-from traincost.results.decomposition import caption_parts, decomposed, draw_parts, largest_part, parts_table
+from traincost.printing import (
+    SPACE,
+    change_text,
+    count,
+    effect_texts,
+    percent,
+    probability,
+    share_text,
+    span,
+    time_text,
+    two,
+)
+from traincost.results.before_after import answer
+from traincost.results.columns_changed import columns_table, scores_changed, scores_table
+from traincost.results.decomposition import decomposed, mean_change, parts_in_full, parts_table
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, cut, label_rows, percent_axis
-from traincost.results.numbers import N_LISTED, N_NAMED, key, names, number_of, plural, rounded
+from traincost.results.numbers import N_LISTED, N_NAMED, key, names, number_of, plural
 from traincost.results.prose import Name, Number, join, say
-from traincost.results.result import Headline, Items, Result
+from traincost.results.result import More, Result
 from traincost.results.runs import listed
 from traincost.results.svg import INK, MUTED, REST, SERIES
-from traincost.results.tables import Heading, Table, two
+from traincost.results.tables import Bar, Heading, Table, as_printed
 
 _WAYS = {True: "slower", False: "faster"}  # in the keys of numbers
 _TIME = {True: "more", False: "less"}
+_AMOUNT = {"more": "added", "less": "saved"}
 
 
 def compare(before, after, *, pair_by=None, renamed=None, name=""):
@@ -54,55 +67,61 @@ def compare(before, after, *, pair_by=None, renamed=None, name=""):
     >>> compare(runs, runs).frame["verdict"].iloc[0]
     'no change'
     """
-    first, second, unit = before.collection, after.collection, before.unit
+    first, second = before.collection, after.collection
     pairing = pairs.pair(
         first, second, list(listed("pair_by", pair_by)) or None, before.replicates, renamed or {}
     )
     changes = analysis.runtime_change(first, second, pairing)
     made_of = decomposition.decompose(first, second, pairing)
     columns = analysis.column_changes(first, second, pairing)
-    drawn = decomposition.drawn_parts(made_of.parts)
     where = sessions.circumstances(first, second)
     drift = sessions.session_drift(first, second, pairing)
     n_runs = len(first.runs) + len(second.runs)
+    places = {setting for setting, *_ in where.places}
+    changed = pairing.changed[~pairing.changed["setting"].isin(places)]
+    said = [_overall(changes.iloc[0]), *([] if where.allow_a_cause else _machine(where))]
+    if not len(changed):
+        said.append(_no_setting())
     parts = {
-        "summary": (changes, Headline(tuple(_summary(pairing, where, changes, made_of, columns, unit)))),
+        "summary": (changes, answer(before, after, changed, changes, made_of, columns, said)),
+        "runtime": (
+            changes,
+            [*_paired_change(changes), *_drift(drift), *_in_quartiles(pairing)],
+            changes_table(changes),
+            More(
+                say("Pairs, intervals, p and verdict of each level"),
+                (changes_in_full(changes), _drift_table(drift)),
+            ),
+        ),
+        "made_of": (
+            made_of.parts,
+            [mean_change(made_of)],
+            parts_table(made_of, n_runs, before.section_kinds),
+            More(
+                say("Every part, by how often it ran and by what one call took"),
+                (decomposed(made_of), parts_in_full(made_of.parts, n_runs)),
+            ),
+        ),
+        "rest": (
+            columns,
+            scores_changed(columns),
+            scores_table(columns),
+            More(say("Every score and cost column, with intervals"), (columns_table(columns),)),
+        ),
         "settings": (
             pairing.changed,
             _changed_settings(pairing, where),
             _how_paired(pairing, first, second),
             _settings_table(pairing.changed),
-            _unpaired_table(pairing.unpaired),
+            More(
+                say("{n} runs without a pair", n=number_of("unpaired.n", len(pairing.unpaired))),
+                (_unpaired_table(pairing.unpaired),),
+            ),
         ),
-        "runtime": (
-            changes,
-            [*_paired_change(changes), *_drift(drift), *_in_quartiles(pairing)],
-            Figure.of("changes", changes, draw_changes, _caption_changes),
-            _changes_table(changes, unit),
-            _drift_table(drift),
-        ),
-        "made_of": (
-            made_of.parts,
-            Items(tuple(decomposed(made_of, unit))),
-            Figure.of("parts", drawn, draw_parts, caption_parts, unit),
-            parts_table(made_of.parts, n_runs),
-        ),
-        "rest": (columns, scores_changed(columns), columns_table(columns)),
     }
     label = f"{before.label} → {after.label}"
     more = {**after.more, "before_runs": before.more["runs"]}
     return Result.of_parts("compare", changes, parts, name, label, more)
-
-
-def _summary(pairing, where, changes, made_of, columns, unit):
-    said = [_changed_settings(pairing, where)[0], _overall(changes.iloc[0])]
-    top = decomposition.largest(made_of.parts)
-    if len(top):
-        said.append(largest_part(top.iloc[0], unit))
-    scores = columns[columns["column"].str.startswith(SCORE_PREFIX)]
-    if len(scores):
-        said.append(scores_changed(columns)[0])
-    return said
 
 
 def _changed_settings(pairing, where):
@@ -111,11 +130,7 @@ def _changed_settings(pairing, where):
     rows = pairing.changed[~pairing.changed["setting"].isin(places)]
     machine = _machine(where)
     if not len(rows):
-        none = say(
-            "No shared setting differs, so a change comes from what the records do not name: code, data, "
-            "machine or chance."
-        )
-        return [none, *machine]
+        return [_no_setting(), *machine]
     listed = [
         say("{s} ({a} before, {b} after)", s=Name(r.setting), a=Name(r.before), b=Name(r.after))
         for r in rows.head(N_LISTED).itertuples()
@@ -126,6 +141,13 @@ def _changed_settings(pairing, where):
     if where.allow_a_cause:
         return [say("Changed {noun}, the likely cause: {s}.", noun=noun, s=listed)]
     return [join([say("Changed {noun}: {s}.", noun=noun, s=listed), *machine])]
+
+
+def _no_setting():
+    return say(
+        "No shared setting differs, so a change comes from what the records do not name: code, data, "
+        "machine or chance."
+    )
 
 
 def _machine(where):
@@ -159,7 +181,7 @@ def _drift(drift):
             "a machine that changed during that session would look the same.",
             way="grows" if row.r > 0 else "falls",
             side=row.side,
-            r=Number(key("drift", row.side, "r"), float(row.r), f"{row.r:.2f}".replace("-", "−")),
+            r=Number(key("drift", row.side, "r"), float(row.r), two(row.r)),
             p=Number(key("drift", row.side, "p"), float(row.p), probability(row.p)),
         )
         for row in drift[drift["drifts"]].itertuples()
@@ -245,8 +267,8 @@ def _few(texts, what):
 
 
 def _paired_change(changes):
-    """The change overall, then what stands out among the levels."""
-    said = [_overall(changes.iloc[0])]
+    """What stands out among the levels."""
+    said = []
     levels = changes.iloc[1:]
     for verdict in (analysis.SLOWER, analysis.FASTER):
         rows = levels[levels["verdict"] == verdict]
@@ -309,7 +331,7 @@ def _overall(row):
     if row.verdict == analysis.NOT_SLOWER:
         return say("{c}: they are not slower, but cannot be told from equally fast.", c=change)
     if row.verdict == analysis.SLOWER and row.low <= 0:
-        least = Number("change.slower_at_least", float(row.at_least), percent(row.at_least, 1))
+        least = Number("change.slower_at_least", float(row.at_least), share_text(row.at_least))
         return say("{c}, by the one-sided bound of a check at least {x}.", c=change, x=least)
     return say("{c}.", c=change)
 
@@ -319,7 +341,7 @@ def _by(base, row, what=""):
     sign = 1 if row.log_ratio > 0 else -1
     way = _WAYS[row.log_ratio > 0]
     value, ends = sign * row.change, sorted((sign * row.low, sign * row.high))
-    texts = rounded(value, *ends)
+    texts = effect_texts(value, *ends, signed=False)
     parts = [
         Number(f"{base}.{way}{end}", float(v), text)
         for end, v, text in zip(("", "_low", "_high"), (value, *ends), texts, strict=True)
@@ -331,11 +353,6 @@ def _by(base, row, what=""):
 
 def _took(base, row):
     return _by(base, row, f" {_time(row)} time")
-
-
-def _caption_changes(changes):
-    """What the figure of changes shows."""
-    return join([say("Change of paired runtime, with its interval."), _overall(changes.iloc[0])])
 
 
 def draw_changes(changes):
@@ -352,7 +369,7 @@ def draw_changes(changes):
     pairs = zip(changes["factor"], changes["level"], strict=True)
     label_rows(axes, [f"{factor}={level}" if factor else level for factor, level in pairs])
     percent_axis(axes)
-    axes.set_xlabel("change of runtime (left of zero: faster)")
+    axes.set_xlabel("change of runtime; left of zero: faster")
     return figure, [
         (SERIES[1], "told from chance"),
         (REST, "not told from chance"),
@@ -361,22 +378,97 @@ def draw_changes(changes):
     ]
 
 
-def _changes_table(frame, unit):
+def changes_table(frame):
+    """The paired change overall and by level: how much, and from what to what."""
+    by_factor = {factor: i for i, factor in enumerate(dict.fromkeys(frame["factor"]))}
+    frame = frame.iloc[np.lexsort((-frame["before_s"], frame["factor"].map(by_factor)))]
+    told = frame["verdict"].isin((analysis.SLOWER, analysis.FASTER))
+    signs = set(np.sign(frame["log_ratio"]))
+    one_way = len(signs - {0.0}) < 2 and not (frame["low"] * frame["high"] < 0).any()
+    way = "more" if 1.0 in signs else "less"
+    ends = frame[["low", "high"]].abs() if one_way else frame[["low", "high"]] * 0 + np.nan
+    most = _round_up(np.nanmax([0.01, *frame["change"].abs(), *ends.to_numpy().ravel()]))
+    texts = [
+        effect_texts(abs(x) if one_way else x, *sorted(map(abs, e) if one_way else e), signed=not one_way)
+        for x, *e in frame[["change", "low", "high"]].itertuples(index=False)
+    ]
+    first = frame["factor"].ne(frame["factor"].shift())
+    printed = frame.assign(
+        scope=[level if factor else "all configurations" for factor, level in _pairs(frame)],
+        of=frame["factor"].where(first & frame["factor"].ne(""), ""),
+        size=frame["change"].abs(),
+        least=ends.min(axis=1),
+        greatest=ends.max(axis=1),
+        change_text=[text[0] for text in texts],
+        interval=[
+            "–" if np.isnan(low) else f"{text[1]} to {text[2]}{SPACE}%"
+            for text, low in zip(texts, frame["low"], strict=True)
+        ],
+        colour=np.where(~told, "ot", np.where(frame["log_ratio"] > 0, "t1", "e1")),
+        row=np.where(frame["factor"].eq(""), "total", np.where(told, "", "quiet")),
+    )
+    return Table(
+        "changes",
+        say(
+            "Time {what}, by level",
+            what=_AMOUNT[way] if one_way else "saved or added",
+        ),
+        (
+            Heading("scope", "level", sub="of"),
+            Heading(
+                "change_text",
+                way if one_way else "change",
+                as_printed,
+                bar=Bar(
+                    "least", "greatest", colour="colour", text=f"0 to {percent(most)}", most=most, of="size"
+                ),
+            ),
+            Heading("interval", "95 % interval", as_printed, hide_on_phone=True),
+            Heading("before_s", "before", time_text),
+            Heading("after_s", "after", time_text),
+        ),
+        printed,
+        int(frame["n_pairs"].iloc[0]),
+        "paired runs",
+        holds=("change", "factors", "pairs", "runs"),
+        note=_chances(told, frame),
+        rows="row",
+        drawn=Figure("changes", frame, draw_changes, say("Change of paired runtime, with its interval.")),
+        aliases=("how-much-runtime-changed",),
+    )
+
+
+def _chances(told, frame):
+    """Which rows can be told from chance."""
+    if told.all():
+        return say("Paired by configuration; every row can be told from chance.")
+    if not told.any():
+        return say("Paired by configuration; no row can be told from chance.")
+    muted = number_of("change.n_not_told", int((~told).sum()))
+    return say("Paired by configuration; what cannot be told from chance is muted ({n}).", n=muted)
+
+
+def _round_up(share):
+    """Return the next tenth: the end of an axis.
+
+    >>> _round_up(0.448), _round_up(0.6), _round_up(2.34)
+    (0.5, 0.6, 2.4)
+    """
+    return float(np.ceil(round(10 * share, 6)) / 10)
+
+
+def changes_in_full(frame):
     """What `comparison.runtime_change` returns."""
     printed = frame.assign(scope=_scopes(frame), interval=_intervals(frame))
     return Table(
-        "changes",
+        "changes-in-full",
         say("Paired change of runtime, overall and by level."),
         (
             Heading("scope", "configurations"),
             Heading("n_configurations", "number", count),
             Heading("n_pairs", "pairs", count),
-            Heading("before_s", f"before ({unit.symbol})", unit.number, "mean over configurations"),
-            Heading("after_s", f"after ({unit.symbol})", unit.number),
-            Heading(
-                "change", "change", signed_percent, "exp of the mean difference of log runtime, less one"
-            ),
-            Heading("interval", "interval", str, "95 %, t, of a row alone; levels share a variance"),
+            Heading("change", "change", change_text, "exp of the mean difference of log runtime, less one"),
+            Heading("interval", "interval", as_printed, "95 %, t, of a row alone; levels share a variance"),
             Heading(
                 "p_family",
                 "p",
@@ -388,8 +480,11 @@ def _changes_table(frame, unit):
         printed,
         int(frame["n_pairs"].iloc[0]),
         "paired runs",
-        holds=("change", "factors", "pairs", "runs"),
     )
+
+
+def _pairs(frame):
+    return zip(frame["factor"], frame["level"], strict=True)
 
 
 def _scopes(frame):
@@ -399,18 +494,19 @@ def _scopes(frame):
 
 def _intervals(frame):
     ends = zip(frame["low"], frame["high"], strict=True)
-    return ["–" if np.isnan(a) else f"{signed_percent(a)} to {signed_percent(b)}" for a, b in ends]
+    return [span(change_text(low), change_text(high)) for low, high in ends]
 
 
 def _settings_table(frame):
     """The shared settings that differ."""
     return Table(
         "changed",
-        say("Settings that have no level in common before and after."),
-        (Heading("setting", "setting"), Heading("before", "before"), Heading("after", "after")),
+        say("Settings that have no level in common before and after"),
+        (Heading("setting", "setting", code=True), Heading("before", "before"), Heading("after", "after")),
         frame,
         0,
         "settings",
+        aliases=("what-was-changed",),
     )
 
 

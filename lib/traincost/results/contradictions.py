@@ -1,17 +1,20 @@
 """Where the figures of systems, or printed claims, contradict each other: sentences and tables."""
 
-from traincost.columns import significant
-from traincost.estimation.compute import ASSUMED_UTILISATION, SUSPICIOUS_UTILISATION
-from traincost.estimation.estimates import (
+from traincost.estimation.compute import SUSPICIOUS_UTILISATION
+from traincost.estimation.contradictions import (
     APART,
     APART_ASSUMED,
-    DISAGREE,
+    FINETUNE_APART,
     IMPOSSIBLE,
     PERCENTAGE,
     PROJECTIONS,
+    SCOPES,
     STATED_APART,
     SUSPICIOUS,
+    WORDS,
 )
+from traincost.estimation.estimates import DISAGREE
+from traincost.printing import significant
 from traincost.results.numbers import first_names, key, number_of, plural
 from traincost.results.prose import Number, say
 from traincost.results.tables import Heading, Table, of_one, setting
@@ -25,8 +28,8 @@ _KINDS = {
     ),
     APART_ASSUMED: (
         "n_apart_assumed",
-        "The two measures of {n} {systems} differ by more than a factor of {factor} when a utilisation of "
-        "{assumed} is assumed, since none is stated.",
+        "The two measures of {n} {systems} differ by more than a factor of {factor} at the utilisation that "
+        "is assumed, since none is stated ({who}).",
     ),
     APART: (
         "n_apart",
@@ -39,8 +42,23 @@ _KINDS = {
     ),
     STATED_APART: (
         "n_stated",
-        "The total stated for {n} {systems} is more than a factor of {factor} from what the other figures "
-        "give ({who}).",
+        "The total stated for {n} {systems} is more than a factor of {factor} from what the next best "
+        "evidence gives ({who}).",
+    ),
+    FINETUNE_APART: (
+        "n_finetune",
+        "What is stated for the fine-tuning of {n} {systems} is more than a factor of {factor} from what its "
+        "figures count to ({who}).",
+    ),
+    SCOPES: (
+        "n_scopes",
+        "The operations of {n} {systems} trained from a base are above what the hardware named could do: one "
+        "of the figures is of the base ({who}).",
+    ),
+    WORDS: (
+        "n_words",
+        "The total stated for {n} {systems} is four thirds of the operations counted: words may stand for "
+        "tokens ({who}).",
     ),
     PERCENTAGE: (
         "n_percentages",
@@ -59,9 +77,9 @@ def contradiction_blocks(own, claims, estimated):
     Parameters
     ----------
     own : DataFrame
-        Those among the systems' own figures (`estimation.estimates.contradictions`).
+        Those among the systems' own figures (`estimation.contradictions.contradictions`).
     claims : DataFrame
-        Those among printed claims (`estimation.estimates.claim_contradictions`).
+        Those among printed claims (`estimation.contradictions.claim_contradictions`).
     estimated : DataFrame
         The estimates.
     """
@@ -76,7 +94,6 @@ def _own(own):
     """How many systems disagree with themselves, in which way."""
     limits = {
         "factor": Number("contradictions.factor", DISAGREE, f"{DISAGREE:g}"),
-        "assumed": Number("contradictions.assumed", ASSUMED_UTILISATION, f"{ASSUMED_UTILISATION:g}"),
         "high": Number("contradictions.high", SUSPICIOUS_UTILISATION, f"{SUSPICIOUS_UTILISATION:g}"),
     }
     said = []
@@ -121,9 +138,9 @@ def _own_table(frame):
         (
             Heading("subject", "system"),
             Heading("kind", "what disagrees"),
-            Heading("first", "first value", "{:.3g}".format),
+            Heading("first", "first value", significant),
             Heading("first_source", "its source"),
-            Heading("second", "second value", "{:.3g}".format),
+            Heading("second", "second value", significant),
             Heading("second_source", "its source"),
             Heading("ratio", "ratio", significant, "the larger over the smaller"),
             Heading("note", "note"),
@@ -145,7 +162,7 @@ def _claims_table(frame):
             Heading("first_source", "printed in"),
             Heading("second", "highest", setting),
             Heading("second_source", "printed in"),
-            Heading("ratio", "ratio", "{:.4g}".format),
+            Heading("ratio", "ratio", significant),
             Heading("note", "note"),
         ),
         frame.astype({"first": float, "second": float}),

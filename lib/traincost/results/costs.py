@@ -4,15 +4,38 @@ import numpy as np
 import pandas as pd
 
 from traincost.analysis import costs as analysis
-from traincost.columns import column, count, percent, significant
+from traincost.analysis.levels import level_runtimes
+from traincost.columns import column
+from traincost.printing import (
+    MISSING,
+    SPACE,
+    count,
+    energy,
+    money,
+    plus_minus,
+    share_text,
+    significant,
+    time_parts,
+    time_text,
+)
+from traincost.results import fluid
 from traincost.results.checks import check
-from traincost.results.figures import Figure, axes_of, clipped
+from traincost.results.figures import Figure, axes_of, clipped, label_above
 from traincost.results.numbers import N_NAMED, names, number_of, plural
-from traincost.results.prose import Name, Number, join, say
-from traincost.results.result import Result
+from traincost.results.prose import Name, Number, Phrase, join, say
+from traincost.results.result import More, Result
 from traincost.results.runs import listed
-from traincost.results.svg import REST, SERIES
-from traincost.results.tables import MAX_COLUMNS, Heading, Origin, Table, as_printed, of_one, of_settings
+from traincost.results.svg import PAGE, REST, SERIES
+from traincost.results.tables import (
+    MAX_COLUMNS,
+    Bar,
+    Heading,
+    Origin,
+    Table,
+    as_printed,
+    of_one,
+    of_settings,
+)
 from traincost.words import unique
 
 
@@ -52,11 +75,20 @@ def costs(runs, by=None, *, devices=1, price_per_hour=None, currency="USD", powe
     return Result.showing(
         "costs",
         table,
-        _said(table, order, n_superseded) + _many_unfinished(missing),
-        _table(table, analysis.cost_members(collection, by)),
-        _money(spent, devices, price_per_hour, currency, power_w),
-        _spent_table(spent, axis.name, runs.unit, currency, analysis.spent_members(collection, axis.name)),
-        _unfinished_table(missing, axis.name),
+        [*_money(spent, devices, price_per_hour, currency, power_w), *_many_unfinished(missing)],
+        _spent_table(spent, axis.name, currency, analysis.spent_members(collection, axis.name), runs),
+        More(
+            say("Cost columns: memory, inference, parameters"),
+            (_said(table, order, n_superseded), _table(table, analysis.cost_members(collection, by), runs)),
+        )
+        if len(table)
+        else None,
+        More(
+            say("Runs that did not complete, by {f}", f=Name(axis.name)),
+            (_unfinished_table(missing, axis.name),),
+        )
+        if len(missing)
+        else None,
         prefix=name,
         of=runs.label,
     )
@@ -94,7 +126,7 @@ def scores(runs, score="", goal="max", by=None, *, name=""):
     return Result.showing(
         "scores",
         table,
-        _table(table, analysis.cost_members(runs.collection, by), "scores"),
+        _table(table, analysis.cost_members(runs.collection, by), runs, "scores"),
         _front_settings(front, runs.described, runs.frame),
         Figure.of("score", front, draw_front, _caption, analysis.cost_label(runs.frame), score),
         _front_table(front),
@@ -120,14 +152,12 @@ def _said(table, order, n_superseded):
     n_superseded : int
         As `spending.n_superseded` returns it.
     """
-    if not len(table):
-        return [say("The runs recorded no memory, parameters or inference times.")]
     said = []
     if "cost_memory_mib" in set(table["column"]):
         said.append(
             say(
-                "Memory is the peak of one worker process, never divided by workers or models: most of what "
-                "it holds is there before the first model is built."
+                "Memory is the peak of one worker process, never divided by workers or models: most of "
+                "it is there before the first model is built."
             )
         )
     if n_superseded:
@@ -167,8 +197,8 @@ def _many_unfinished(table):
         return []
     return [
         say(
-            "Not completed: {n} of {of} runs of {levels}. Where the unfinished are the long ones, the "
-            "means of the others are too low.",
+            "{n} of {of} runs of {levels} did not complete: where these are the long ones, the means of the "
+            "others are too low.",
             levels=names(flagged["level"].head(N_NAMED)),
             n=number_of("unfinished.n", flagged["n_unfinished"].sum()),
             of=number_of("unfinished.of", (flagged["n_unfinished"] + flagged["n_completed"]).sum()),
@@ -177,45 +207,56 @@ def _many_unfinished(table):
 
 
 def _money(table, devices, price_per_hour, currency, power_w):
-    """Device-hours, money and energy in total, as the parameter times the hours."""
+    """Device time, money and energy in total, as the parameter times the hours, and what was left out."""
     total = table.iloc[-1]
     parts = []
     if "money" in table:
         parts.append(
             say(
-                "{m} {unit} at {price} {unit} an hour",
-                price=Number("spent.price_per_hour", price_per_hour, f"{price_per_hour:g}"),
-                unit=Name(currency),
-                m=Number("spent.money", total["money"], significant(total["money"], 3)),
+                "{m} at {price} an hour",
+                price=Number("spent.price_per_hour", price_per_hour, money(price_per_hour, currency)),
+                m=Number("spent.money", total["money"], money(total["money"], currency)),
             )
         )
     if "energy_kwh" in table:
         parts.append(
             say(
-                "{e} kWh at {p} W",
-                p=Number("spent.power_w", power_w, f"{power_w:g}"),
-                e=Number("spent.energy_kwh", total["energy_kwh"], significant(total["energy_kwh"], 3)),
+                "{e} at {p}",
+                p=Number("spent.power_w", power_w, f"{significant(power_w)}{SPACE}W"),
+                e=Number("spent.energy_kwh", total["energy_kwh"], energy(total["energy_kwh"])),
             )
         )
-    said = [
+    n = total["n_runs"] + total["n_excluded"]
+    return [
         say(
-            "The runs{all} took {h} device-hours, at {d} {noun} a run{spent}.",
-            all=", those left out included," if total["n_excluded"] else "",
-            h=Number("spent.device_hours", total["device_hours"], significant(total["device_hours"])),
+            "The {n} {runs} took {h} of device time at {d} {noun} a run{spent}; {left}.",
+            n=number_of("spent.n_runs", n),
+            runs=plural(n, "run"),
+            h=_device_time("spent.device_hours", total["device_hours"]),
             d=number_of("spent.devices", devices),
             noun=plural(devices, "device"),
-            spent=say(": {p}", p=join(parts, ", ")) if parts else "",
+            spent=say(": {p}", p=parts) if parts else "",
+            left=_left_out(total, devices),
         )
     ]
-    if total["excluded_s"] > 0:
-        hours = total["excluded_s"] / 3600 * devices
-        said.append(
-            say(
-                "Of these, {h} went into runs that no statistic includes.",
-                h=Number("spent.excluded_device_hours", hours, significant(hours)),
-            )
-        )
-    return said
+
+
+def _left_out(total, devices):
+    if not total["n_excluded"]:
+        return "no run was left out"
+    left = number_of("excluded.n", total["n_excluded"])
+    if not total["excluded_s"] > 0:
+        return say("{n} more, left out of every statistic, took an unknown time", n=left)
+    return say(
+        "{t} of it went into {n} {runs} that no statistic includes",
+        n=left,
+        runs=plural(total["n_excluded"], "run"),
+        t=_device_time("spent.excluded_device_hours", total["excluded_s"] / 3600 * devices),
+    )
+
+
+def _device_time(name, hours):
+    return Number(name, float(hours), time_text(3600 * hours))
 
 
 def _caption(points, cost_label, score_label):
@@ -252,8 +293,8 @@ def _front_settings(front, described, runs):
         return []
     return [
         say(
-            "All runs on the front are of {s}; whether scores of different levels can be compared, no record "
-            "says.",
+            "All runs on the front are of {s}; no record says whether scores of different levels can be "
+            "compared.",
             s=shared[:N_NAMED],
         )
     ]
@@ -261,67 +302,87 @@ def _front_settings(front, described, runs):
 
 def draw_front(points, cost_label, score_label):
     """Score against cost; ``cost``, ``score``, ``front`` (no other run beats it on both)."""
-    figure, axes = axes_of(3.4)
-    for front, colour, size in ((False, REST, 4.5), (True, SERIES[1], 6)):
+    figure, axes = axes_of(3.6)
+    for front, mark, colour, size in ((False, "o", REST, 5), (True, "D", SERIES[1], 6.5)):
         shown = points[points["front"].eq(front)]
-        axes.plot(shown["cost"], shown["score"], "o", color=colour, markersize=size)
-    axes.set_xlabel(clipped(cost_label, 60))
-    axes.set_ylabel(clipped(score_label, 60))
+        axes.plot(shown["cost"], shown["score"], mark, color=colour, markersize=size, mec=PAGE, mew=0.6)
+    axes.set_xlabel(clipped(cost_label, 48))
     axes.grid(axis="both")
+    label_above(axes, clipped(score_label, 48))
     return figure, [
-        (SERIES[1], "no other run is both cheaper and better"),
-        (REST, "another run is cheaper and better"),
+        (("D", SERIES[1]), "no other run is both cheaper and better"),
+        (("o", REST), "another run is cheaper and better"),
     ]
 
 
-def _table(frame, members, name="cost"):
+def _table(frame, members, runs, name="cost"):
     """What `spending.cost_table` returns: a row per level, mean ± deviation per column.
 
-    `members`, of `spending.cost_members`, are the runs of each row; `name` is that of the split.
+    `members`, of `spending.cost_members`, are the runs of each row; `name` is that of the split. What is
+    the same in every row stands in the note.
     """
     keys = list(frame.columns[: list(frame.columns).index("column")])
     names = list(dict.fromkeys(frame["column"]))
     columns = unique(names, taken=[*keys, "n_runs"])  # a score may be called like a setting
-    n_shown = min(len(names), MAX_COLUMNS)
-    rows = list(dict.fromkeys(frame[keys].itertuples(index=False, name=None)))
+    rows = _slowest_first(dict.fromkeys(frame[keys].itertuples(index=False, name=None)), keys, runs)
     printed = {
         (*row[: len(keys)], row.column): mean_and_deviation(row)
         for row in frame[[*keys, *_SUMMARY]].itertuples(index=False)
     }
-    n_runs = frame.groupby(keys, sort=False)["n_runs"].max().to_list() if len(frame) else []
+    n_runs = {}
+    for row in frame[[*keys, "n_runs"]].itertuples(index=False, name=None):
+        n_runs[row[:-1]] = max(row[-1], n_runs.get(row[:-1], 0))
     wide = pd.DataFrame(
-        [
-            (*row, n, *(printed.get((*row, name), "–") for name in names))
-            for row, n in zip(rows, n_runs, strict=True)
-        ],
+        [(*row, n_runs[row], *(printed.get((*row, name), MISSING) for name in names)) for row in rows],
         columns=[*keys, "n_runs", *columns],
     )
-    of = say(
-        " Columns beyond the first {n} of {all} are not shown.",
-        n=Number(f"{name}.n_shown", n_shown, count(n_shown)),
-        all=Number(f"{name}.n_columns", len(names), count(len(names))),
-    )
+    called = {at: column(n).called.removeprefix("cost_") for at, n in zip(columns, names, strict=True)}
+    same = [at for at in columns if len(wide) > 1 and wide[at].nunique() == 1 and "±" not in wide[at].iloc[0]]
+    shown = [(at, n) for at, n in zip(columns, names, strict=True) if at not in same and n not in _ELSEWHERE]
     return Table(
         name,
-        say(
-            "{what}: mean over the runs of a row and, of two or more that can be compared, their sample "
-            "deviation.{of}",
-            what={"cost": "Cost columns", "scores": "Scores"}[name],
-            of=of if n_shown < len(names) else "",
-        ),
+        say("{what} of the runs of each row", what={"cost": "Cost", "scores": "Scores"}[name]),
         (
             *(Heading(key, key) for key in keys if key != "path"),
-            Heading("n_runs", "runs", count),
-            *(
-                Heading(in_frame, n.removeprefix("cost_"), as_printed, column(n).meaning)
-                for in_frame, n in zip(columns[:n_shown], names[:n_shown], strict=True)
-            ),
+            Heading("n_runs", "runs", count, hide_on_phone=True),
+            *(Heading(at, called[at], as_printed, column(n).meaning) for at, n in shown[:MAX_COLUMNS]),
         ),
         wide,
-        sum(n_runs),
+        sum(n_runs.values()),
         origins=of_settings(keys, rows, members),
         holds=(name, "process") if name == "cost" else (name,),
+        note=_how(name, len(shown), [(called[at], wide[at].iloc[0]) for at in same]),
     )
+
+
+def _slowest_first(rows, keys, runs):
+    """Return the rows in the order of the levels that a page compares, where these make them."""
+    axis = runs.axes[0]
+    if list(keys) != [axis.name]:
+        return list(rows)
+    order = list(level_runtimes(runs.runtime_s, axis)["level"])
+    return sorted(rows, key=lambda row: order.index(row[0]) if row[0] in order else len(order))
+
+
+_ELSEWHERE = ("cost_runtime_s",)  # which stands beside every level's name elsewhere
+
+
+def _how(name, n, same):
+    """What a cell is, what is the same in every row, and how many columns are not shown."""
+    said = [say("Mean ± sample deviation of two or more runs that can be compared.")]
+    if same:
+        said.append(
+            say("Same in every row: {all}.", all=[say("{a} {b}", a=Phrase(a), b=Name(b)) for a, b in same])
+        )
+    if n > MAX_COLUMNS:
+        said.append(
+            say(
+                "Columns beyond the first {n} of {all} are not shown.",
+                n=Number(f"{name}.n_shown", MAX_COLUMNS, count(MAX_COLUMNS)),
+                all=Number(f"{name}.n_columns", n, count(n)),
+            )
+        )
+    return join(said)
 
 
 _SUMMARY = ["column", "mean", "std", "shared_process"]
@@ -333,46 +394,66 @@ def mean_and_deviation(row):
     Seeds of one process inherit each other's memory peak, so theirs has no deviation.
     """
     if np.isnan(row.mean):
-        return "–"
+        return MISSING
+    unit = column(row.column).unit
     mean = column(row.column).text(row.mean)
     if row.column == "cost_memory_mib" and row.shared_process:
         return mean
-    if np.isnan(row.std):
-        return f"{mean} ± –"
-    if row.std == 0 and column(row.column).unit == "count":
+    if row.std == 0 and unit == "count":
         return mean
-    if "e" in mean:
-        return f"{mean} ± {significant(row.std, 2)}"
-    return f"{mean} ± {row.std:,.{len(mean.partition('.')[2])}f}"
+    return plus_minus(row.mean, row.std, time=unit == "s")
 
 
-def _spent_table(frame, name, unit, currency, members):
-    """What `spending.spent` returns; the runs of each level are `spending.spent_members`."""
-    rows = list(frame["level"])[:-1]
-    n_all = int(frame[["n_runs", "n_excluded"]].iloc[-1].sum())
-    headings = [
-        Heading("level", name),
-        Heading("n_runs", "runs", count),
-        Heading("runtime_s", f"runtime ({unit.symbol})", unit.number),
-        Heading("n_excluded", "left out", count),
-        Heading("excluded_s", f"their runtime ({unit.symbol})", unit.number),
-        Heading("device_hours", "device-hours", significant),
-    ]
-    if "money" in frame:
-        headings.append(Heading("money", currency, significant, "price_per_hour times device-hours"))
-    if "energy_kwh" in frame:
-        headings.append(Heading("energy_kwh", "kWh", significant, "power_w times device-hours"))
+def _spent_table(frame, name, currency, members, runs):
+    """What `spending.spent` returns, slowest levels first; their runs are `spending.spent_members`."""
+    total = frame.iloc[-1]
+    levels = frame.iloc[:-1].copy()
+    levels["mean_s"] = levels["runtime_s"] / levels["n_runs"].where(levels["n_runs"] > 0)
+    levels = levels.sort_values("mean_s", ascending=False, kind="stable", na_position="last")
+    whole = total["runtime_s"] + np.nan_to_num(total["excluded_s"])
+    shown = pd.concat([levels, frame.tail(1)], ignore_index=True)
+    spent_s = shown["runtime_s"] + shown["excluded_s"].fillna(0.0)
+    short = runs.short(name)
+    shown = shown.assign(
+        label=[short.get(level, level) for level in shown["level"]],
+        spent_s=spent_s,
+        share=spent_s / whole if whole > 0 else np.nan,
+        row=[""] * len(levels) + ["total"] * bool(len(levels)) or [""],
+        colour=[fluid.colour("evaluation")] * len(levels) + [""],
+    )
+    n_all = int(total[["n_runs", "n_excluded"]].sum())
+    alike = levels["n_runs"].nunique() == 1
+    printed = {"share": share_text, "spent_s": lambda value: time_parts([value], whole)[0]}
     return Table(
         "spent",
-        say("Hours spent, with those of runs left out of the statistics."),
-        tuple(headings),
-        frame,
+        say("Time spent by {f}", f=Name(name)) if len(levels) else say("Time spent"),
+        (
+            Heading("label", name),
+            Heading("share", "share", printed["share"], bar=Bar(colour="colour")),
+            Heading("spent_s", "time", printed["spent_s"]),
+            *(() if alike else (Heading("n_runs", "runs", count, hide_on_phone=True),)),
+            *(
+                (Heading("n_excluded", "left out", count, "their time is counted here", hide_on_phone=True),)
+                if total["n_excluded"]
+                else ()
+            ),
+            *((Heading("money", currency, money, hide_on_phone=True),) if "money" in frame else ()),
+        ),
+        shown.drop(columns="mean_s"),
         n_all,
         "all runs",
         origins=(
-            *of_settings([name], zip(rows, strict=True), members, "all runs"),
+            *of_settings([name], zip(levels["level"], strict=True), members, "all runs"),
             Origin(n_all, "all runs"),
         ),
+        note=say(
+            "{n} {runs} each.",
+            n=number_of("spent.n_each", levels["n_runs"].iloc[0]),
+            runs=plural(levels["n_runs"].iloc[0], "run"),
+        )
+        if alike
+        else None,
+        rows="row",
     )
 
 
@@ -383,7 +464,7 @@ def _front_table(frame):
         say("Runs that no other beats on both, from the cheapest."),
         (
             Heading("run_id", "run"),
-            Heading("cost", "cost (s)", significant),
+            Heading("cost", "cost", time_text),
             Heading("score", "score", significant),
         ),
         frame[frame["front"].astype(bool)],
@@ -401,7 +482,7 @@ def _unfinished_table(frame, name):
             Heading("level", name),
             Heading("n_completed", "completed", count),
             Heading("n_unfinished", "not completed", count),
-            Heading("share", "share not completed", percent),
+            Heading("share", "share not completed", share_text),
         ),
         frame,
         int(frame["n_completed"].sum() + frame["n_unfinished"].sum()),

@@ -3,37 +3,43 @@
 import numpy as np
 
 from traincost.analysis import decomposition as analysis
-from traincost.columns import column, count, significant
-from traincost.results.figures import axes_of, label_rows
-from traincost.results.numbers import N_NAMED, key, number_of
-from traincost.results.prose import Name, Number, join, say
+from traincost.printing import count, share_text, time_parts, time_text, time_unit
+from traincost.results import fluid
+from traincost.results.figures import Figure, axes_of, label_rows
+from traincost.results.names import hue
+from traincost.results.numbers import N_NAMED, duration, key, plural
+from traincost.results.prose import Name, Number, say
 from traincost.results.svg import MUTED, REST, SERIES
-from traincost.results.tables import Heading, Table, signed
+from traincost.results.tables import Bar, Heading, Table, as_printed
 
+ALIKE = 0.05  # relative: what one call took, closer than this, is much the same
+AS_OFTEN = 0.005  # relative: counts closer than this are as often
 TELLING = 0.01  # of the largest part's change: what a sentence still names
 
 
-def decomposed(decomposition, unit):
-    """Which parts the change of mean runtime is made of, the largest first."""
+def mean_change(decomposition):
+    """From what to what the mean runtime went."""
     d = decomposition
-    said = [
-        say(
-            "Mean runtime over all runs went from {a} to {b}, a change of {c}; the parts below sum to it.",
-            a=_seconds("mean.before_s", d.before_s, unit),
-            b=_seconds("mean.after_s", d.after_s, unit),
-            c=_signed("mean.change_s", d.change_s, unit),
-        )
-    ]
-    moved = analysis.largest(d.parts)
+    return say(
+        "Mean runtime over all runs went from {a} to {b}, a change of {c}; the parts below sum to it.",
+        a=duration("mean.before_s", d.before_s),
+        b=duration("mean.after_s", d.after_s),
+        c=_signed("mean.change_s", d.change_s, d.change_s),
+    )
+
+
+def decomposed(decomposition):
+    """Which parts the change of mean runtime is made of, the largest first."""
+    moved = analysis.largest(decomposition.parts)
     if not len(moved):
-        return [*said, say("No part of a run changed.")]
+        return [say("No part of a run changed.")]
     telling = moved[moved["total_s"].abs() >= TELLING * moved["total_s"].abs().max()]
-    return said + [_part(row, unit) for row in telling.head(N_NAMED).itertuples()]
+    return [_part(row, decomposition.change_s) for row in telling.head(N_NAMED).itertuples()]
 
 
-def _part(row, unit):
+def _part(row, change_s):
     base = ("part", row.part)
-    total = _signed(key(*base, "total_s"), row.total_s, unit)
+    total = _signed(key(*base, "total_s"), row.total_s, change_s)
     if row.part == analysis.MIX:
         return say("{t} come from other configurations having been run, or in other shares.", t=total)
     if np.isnan(row.count_s):
@@ -52,9 +58,9 @@ def _part(row, unit):
         once=_once(base, row),
         p=Name(row.part),
         t=total,
-        n=_signed(key(*base, "count_s"), row.count_s, unit),
+        n=_signed(key(*base, "count_s"), row.count_s, change_s),
         times=times,
-        c=_signed(key(*base, "call_s"), row.call_s, unit),
+        c=_signed(key(*base, "call_s"), row.call_s, change_s),
         call=call,
     )
 
@@ -87,51 +93,25 @@ def _cost(base, row):
     )
 
 
-def largest_part(row, unit):
-    """Name the part that changed most, and by how much."""
-    return say(
-        "Most of the change of the mean runtime is in {p}: {t}.",
-        p=Name(row["part"]) if row["part"] != analysis.MIX else analysis.MIX,
-        t=_signed(key("part", row["part"], "total_s"), row["total_s"], unit),
-    )
-
-
-def caption_parts(parts, unit):
-    """The part that changed most, and how many are drawn as one; of `decomposition.drawn_parts`."""
-    n = parts.attrs["n_others"]
-    moved = analysis.largest(parts.iloc[: len(parts) - (n > 0)])
-    if not len(moved):
-        return say("Parts of the change of mean runtime: none changed.")
-    said = [say("Parts of the change of mean runtime, which sum to it."), largest_part(moved.iloc[0], unit)]
-    if n:
-        together = number_of("parts.n_others", n)
-        said.append(say("The {n} with the smallest changes are drawn as one.", n=together))
-    return join(said)
-
-
-def _seconds(name, value, unit):
-    return Number(name, float(value), unit.text(value))
-
-
-def _signed(name, value, unit):
-    sign = "−" if value < 0 else "+"
-    return Number(name, float(value), f"{sign}{unit.text(abs(value))}")
+def _signed(name, value, total_s):
+    return Number(name, float(value), time_parts([value], total_s, signed=True)[0])
 
 
 def _count(name, value):
-    return Number(name, float(value), f"{value:,.1f}".removesuffix(".0"))
+    return Number(name, float(value), count(value))
 
 
 def _call(name, value):
-    return Number(name, float(value), column("_s").text(value) + " s" if value == value else "–")
+    return Number(name, float(value), time_text(value))
 
 
-def draw_parts(parts, unit):
+def draw_parts(parts):
     """Change of mean runtime by part: through how often it ran, what a call cost, or undivided.
 
     The two of a part lie end to end, or on either side of zero where they are opposed.
     """
     figure, axes = axes_of(0.8 + 0.32 * len(parts))
+    unit = time_unit(parts["total_s"].abs().max())
     rows = np.arange(len(parts))
     count_s, call_s = parts["count_s"].fillna(0.0), parts["call_s"].fillna(0.0)
     undivided_s = parts["total_s"].where(parts["count_s"].isna(), 0.0)
@@ -149,31 +129,84 @@ def draw_parts(parts, unit):
     return figure, [(colour, text) for seconds, _, colour, text in pieces if seconds.any()]
 
 
-def parts_table(frame, n_runs):
-    """The parts of a `decomposition.Decomposition`."""
+def parts_table(decomposition, n_runs, section_kinds=None):
+    """The largest parts of a change of mean runtime, the others as one, and the whole."""
+    change_s = decomposition.change_s
+    drawn = analysis.drawn_parts(decomposition.parts)
+    n_others = drawn.attrs["n_others"]
+    texts = time_parts([*drawn["total_s"], change_s], change_s, signed=True)
+    share = drawn["total_s"] / change_s if change_s else drawn["total_s"] * np.nan
+    colours = [fluid.colour(hue(part, section_kinds)) for part in drawn["part"]]
+    if n_others:
+        colours[-1] = fluid.colour("other")
+    frame = drawn.assign(
+        how=[_how_often(row) for row in drawn.itertuples()],
+        share=share,
+        length=share.abs().clip(upper=1.0),
+        change_text=texts[:-1],
+        colour=colours,
+        row="",
+    )
+    whole = {"part": "mean run", "how": "", "share": 1.0, "change_text": texts[-1], "total_s": change_s}
+    frame.loc[len(frame)] = {**dict.fromkeys(frame.columns, np.nan), **whole, "colour": "", "row": "total"}
     return Table(
-        "parts",
-        say("Change of the mean runtime by part, in seconds. The last column sums to the change."),
+        "largest-parts",
+        say("Parts of the change of {t}", t=_signed("mean.change_s", change_s, change_s)),
         (
-            Heading("part", "part"),
-            Heading("count_before", "times before", mean_count, "mean per run"),
-            Heading("count_after", "times after", mean_count),
-            Heading("call_before_s", "one call before (s)", significant),
-            Heading("call_after_s", "one call after (s)", significant),
-            Heading(
-                "fixed_s", "whatever its count (s)", significant, "a run: 0 none found, – cannot be told"
-            ),
-            Heading("count_s", "by how often", signed, "midpoint weights: no order of the two is preferred"),
-            Heading("call_s", "by what a call costs", signed),
-            Heading("total_s", "in all", signed),
+            Heading("part", "part", code=True, sub="how"),
+            Heading("change_text", "change", as_printed, bar=Bar(colour="colour", of="length")),
+            Heading("share", "of it", share_text),
         ),
         frame,
         n_runs,
         holds=("mean", "part"),
+        note=say("The parts sum to it."),
+        rows="row",
+        drawn=Figure(
+            "parts", drawn, draw_parts, say("Parts of the change of mean runtime, which sum to it.")
+        ),
+        aliases=("what-the-change-is-made-of",),
     )
 
 
-def mean_count(value):
-    """Print a mean of counts: one that is whole, to rounding, without decimals."""
-    whole = np.round(value)
-    return count(whole) if np.isclose(value, whole, rtol=1e-9, atol=0) else significant(value)
+def _how_often(row):
+    """Whether a part ran as often as before, and how its calls changed."""
+    if np.isnan(row.count_before) or np.isnan(row.count_s):
+        return ""
+    if abs(row.count_after - row.count_before) > AS_OFTEN * max(row.count_before, row.count_after):
+        times = plural(row.count_before, "time")
+        return f"ran {count(row.count_after)} instead of {count(row.count_before)} {times}"
+    if not row.call_before_s > 0 or np.isnan(row.call_after_s):
+        return "ran as often"
+    ratio = row.call_after_s / row.call_before_s
+    if abs(ratio - 1) < ALIKE:
+        return "ran as often; one call took much the same"
+    return (
+        f"ran as often; one call took {time_text(row.call_after_s)} instead of {time_text(row.call_before_s)}"
+    )
+
+
+def parts_in_full(frame, n_runs):
+    """The parts of a `decomposition.Decomposition`, by how often each ran and what a call took."""
+    texts = {
+        f"{name}_text": time_parts(frame[name], frame["total_s"].sum(), signed=True)
+        for name in ("count_s", "call_s", "total_s")
+    }
+    return Table(
+        "parts",
+        say("Change of the mean runtime by part. The last column sums to the change."),
+        (
+            Heading("part", "part", code=True),
+            Heading("count_before", "times before", count, "mean per run"),
+            Heading("count_after", "times after", count),
+            Heading("call_before_s", "one call before", time_text),
+            Heading("call_after_s", "one call after", time_text),
+            Heading("fixed_s", "whatever its count", time_text, "a run: 0 none found, – cannot be told"),
+            Heading("count_s_text", "by how often", as_printed, "midpoint weights: no order is preferred"),
+            Heading("call_s_text", "by what a call costs", as_printed),
+            Heading("total_s_text", "in all", as_printed),
+        ),
+        frame.assign(**texts),
+        n_runs,
+        holds=("mean", "part"),
+    )

@@ -5,12 +5,12 @@ import numpy as np
 from traincost.analysis import plan, roles, verdicts
 from traincost.analysis.order import DRIFT
 from traincost.analysis.plan import COVERAGE
-from traincost.columns import count, probability
+from traincost.printing import count, percent, probability, probability_is, ratio_text, share_text, two
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, label_rows
 from traincost.results.numbers import N_LISTED, N_NAMED, eta, key, names, number_of, plural
-from traincost.results.prose import Name, Number, join, say
+from traincost.results.prose import Name, Number, say
 from traincost.results.responses import asked_of
-from traincost.results.result import Result
+from traincost.results.result import More, Result
 from traincost.results.sizes import (
     cells_table,
     doublings_table,
@@ -21,7 +21,7 @@ from traincost.results.sizes import (
     with_sizes,
 )
 from traincost.results.svg import INK, SERIES
-from traincost.results.tables import Heading, Table, two
+from traincost.results.tables import Bar, Heading, Table
 from traincost.results.threats import threats
 
 P_NOTE = "{}, family-wise over all tests of all factors"
@@ -69,15 +69,22 @@ def effects(runs, response="runtime_s", *, of=1, name=""):
     return Result.showing(
         "effects",
         table,
-        _dependence(what, table, found) + _predicted(predicted) + _many(what, of),
-        *(threats(runs).blocks if of_runtime else ()),
-        Figure.of("effects", table, draw_effects, _caption, what),
+        _dependence(what, table, found) + _many(what, of),
+        [*threats(runs).sentences] if of_runtime else None,
         _table(table, what),
-        ratios_table(found, what),
-        doublings_table(found, what),
-        spread_table(found, what),
-        cells_table(found, what),
-        _interactions(found.interactions, len(what.frame), what),
+        More(
+            say("Every statistic of each setting, all sizes, and whether the effects add up"),
+            (
+                _details(what, table, found) + _predicted(predicted),
+                _statistics(table, what),
+                ratios_table(found, what),
+                doublings_table(found, what),
+                spread_table(found, what),
+                cells_table(found, what),
+                _interactions(found.interactions, len(what.frame), what),
+                *(threats(runs).tables.values() if of_runtime else ()),
+            ),
+        ),
         prefix=name or ("" if of_runtime else response),
         of=runs.label,
     )
@@ -101,12 +108,18 @@ def _dependence(what, table, found):
             said += sentences(what, rows, act_together)
     said += together(what, found)
     said += _drift(what, found.judged.start)
-    said += _far(what, found)
-    said += _relations(what, tested)
-    said += _units(what, table, found)
-    said += _host(what, found.fields) if what.timed else []
-    said += _interaction(what, found.interactions, act_together)
-    return said
+    return said + _far(what, found) + _fixed(tested)
+
+
+def _details(what, table, found):
+    """What else there is to say of the tests, for who opens the details."""
+    tested = table[table["kind"] != "replicate"]
+    structure = found.judged.structure
+    if structure is None:
+        return []
+    said = _relations(what, tested) + _units(what, table, found)
+    said += _host(what, found.fields) if what.timed and not _records_host(what.frame) else []
+    return said + _interaction(what, found.interactions, structure.act_together)
 
 
 def _missing(what, n):
@@ -164,15 +177,6 @@ def _factor(row):
     )
 
 
-def _with_eta(row):
-    return say(
-        "{factor} (η² {eta}, where an unrelated factor reaches {chance} on average)",
-        factor=_factor(row),
-        eta=eta(key("effects", row.factor, "eta_squared"), row.eta_squared),
-        chance=eta(key("effects", row.factor, "chance"), row.chance),
-    )
-
-
 def _depends(what, rows, act_together):
     said = []
     for row in rows.itertuples():
@@ -181,7 +185,7 @@ def _depends(what, rows, act_together):
             say(
                 "{what} depends on {factor}{alone}{size}.",
                 what=what.subject,
-                factor=_with_eta(row),
+                factor=_factor(row),
                 alone=alone,
                 size=size_of(what, row),
             )
@@ -196,7 +200,7 @@ def _here(what, rows, act_together):
             "{what} differs between the levels of {factor} in these configurations by more than repeats "
             "do{how_much}{size}; there are too few configurations to tell whether it would elsewhere.",
             what=what.subject,
-            factor=_with_eta(row),
+            factor=_factor(row),
             how_much=how_much,
             size=size_of(what, row),
         )
@@ -236,7 +240,7 @@ def _order(what, rows, act_together):
             "{what} goes with {factor}{size}, but its levels ran at different times: a machine that changed "
             "by up to {drift} would look the same.",
             what=what.subject,
-            drift=Number("start_order.most_drift", DRIFT, f"{DRIFT:.0f} ×"),
+            drift=Number("start_order.most_drift", DRIFT, ratio_text(DRIFT)),
             factor=_factor(row),
             size=size_of(what, row),
         )
@@ -251,23 +255,21 @@ def _first(texts):
 
 
 def _p(key, value):
-    text = probability(value)
-    return Number(key, float(value), text if text.startswith("<") else f"= {text}")
+    return Number(key, float(value), probability_is(value))
 
 
 def _chance(what, rows, act_together):
-    listed = [
-        say(
-            "{f} (η² {eta}, chance {chance})",
-            f=_factor(row),
-            eta=eta(key("effects", row.factor, "eta_squared"), row.eta_squared),
-            chance=eta(key("effects", row.factor, "chance"), row.chance),
-        )
-        for row in rows.head(N_LISTED).itertuples()
-    ]
+    listed = [_factor(row) for row in rows.head(N_LISTED).itertuples()]
     if len(rows) > N_LISTED:
         listed.append(say("{n} others", n=number_of("effects.n_more_by_chance", len(rows) - N_LISTED)))
-    return [say("The effect of {factors} by itself cannot be told from chance.", factors=listed)]
+    by_itself = " by itself" if act_together else ""
+    return [
+        say(
+            "The effect of {factors}{by_itself} cannot be told from chance.",
+            factors=listed,
+            by_itself=by_itself,
+        )
+    ]
 
 
 def _too_few(what, rows, act_together):
@@ -341,7 +343,7 @@ def _far(what, found):
     ]
 
 
-def _relations(what, tested):
+def _fixed(tested):
     said = []
     fixed = tested[tested["fixed_by"] != ""]
     for by, rows in fixed.groupby("fixed_by", sort=False):
@@ -354,6 +356,11 @@ def _relations(what, tested):
                 by=Name(by),
             )
         )
+    return said
+
+
+def _relations(what, tested):
+    said = []
     joint = tested[tested["partial_df"] == 0]
     if len(joint):
         said.append(say("{f}: jointly determined by the other factors.", f=names(joint["factor"])))
@@ -393,6 +400,10 @@ def _units(what, table, found):
             how=_UNITS[structure.unit],
         )
     ]
+
+
+def _records_host(runs):
+    return "host" in runs and bool((runs["host"].fillna("") != "").all())
 
 
 def _host(what, fields):
@@ -445,34 +456,6 @@ def _interaction(what, table, act_together):
     ]
 
 
-def _caption(effects, what):
-    """What the effect figure shows."""
-    tested = effects[effects["kind"] != "replicate"]
-    if not len(tested) or tested["eta_squared"].isna().all():
-        return say("Share of the variance of {what} that goes with each factor.", what=what.words)
-    top = tested.iloc[0]
-    below = int((tested["eta_squared"] < tested["chance"]).sum())
-    lead = say(
-        "{f} goes with the largest share of the variance of {what}, η² {eta}",
-        what=what.words,
-        f=Name(top["factor"]),
-        eta=eta(key("effects", top["factor"], "eta_squared"), top["eta_squared"]),
-    )
-    if not below:
-        return join([lead, say(".")], "")
-    return join(
-        [
-            lead,
-            say(
-                "; {n} of {k} factors stay below what an unrelated factor reaches on average.",
-                n=number_of("effects.n_below_chance", below),
-                k=number_of("effects.n_factors", len(tested)),
-            ),
-        ],
-        "",
-    )
-
-
 def _predicted(left_out):
     """How often a configuration predicted from the others lies within its interval."""
     if not len(left_out):
@@ -484,8 +467,8 @@ def _predicted(left_out):
             "their {level} prediction interval.",
             n=number_of("predicted.n_inside", inside),
             of=number_of("predicted.n", len(left_out)),
-            x=Number("predicted.share", inside / len(left_out), f"{100 * inside / len(left_out):.0f} %"),
-            level=Number("predicted.coverage", COVERAGE, f"{100 * COVERAGE:.0f} %"),
+            x=Number("predicted.share", inside / len(left_out), share_text(inside / len(left_out))),
+            level=Number("predicted.coverage", COVERAGE, percent(COVERAGE)),
         )
     ]
 
@@ -519,21 +502,51 @@ def draw_effects(effects, what):
 
 
 def _table(frame, what):
+    """The verdict on each factor and how much of the variation goes with it."""
+    p = frame[["p_alone", "p_held"]].astype(float).min(axis=1)
+    shown = frame.assign(
+        p=p,
+        fixed=[f"fixed by {by}" if by else "" for by in frame["fixed_by"]],
+        row=["" if sized else "quiet" for sized in frame["verdict"].isin(verdicts.SIZED)],
+    )
+    n = int(frame["n_runs"].max()) if len(frame) else 0
+    return Table(
+        "effects",
+        say("How much of the variation of {what} goes with each setting", what=what.words),
+        (
+            Heading("factor", "setting", code=True, sub="fixed"),
+            Heading("verdict", "verdict", below_on_phone=True),
+            Heading("eta_squared", "η²", two, bar=Bar(chance="chance", text="0 to 1")),
+            Heading("chance", "chance", two, hide_on_phone=True),
+            Heading("p", "p", probability),
+        ),
+        shown,
+        n,
+        holds=("effects", "start_order", "far", "response"),
+        note=say(
+            "η² of {n} runs; the upright line and chance are what an unrelated setting reaches on "
+            "average. p: family-wise, {b} permutations.",
+            n=number_of("effects.n_runs", n),
+            b=number_of("effects.n_permutations", frame["n_permutations"].max() if len(frame) else 0),
+        ),
+        rows="row",
+        drawn=Figure("effects", frame, draw_effects, say("Effect of each setting."), (what,)),
+    )
+
+
+def _statistics(frame, what):
     """What `effects.main_effects` returns."""
     printed = frame.assign(
         interval=[_interval(low, high) for low, high in zip(frame["low"], frame["high"], strict=True)]
     )
     return Table(
-        "effects",
-        say("Effect of each factor on {what}, with the test of it.", what=what.words),
+        "statistics",
+        say("Every statistic of each setting's effect on {what}.", what=what.words),
         (
-            Heading("factor", "factor"),
-            Heading("verdict", "verdict"),
+            Heading("factor", "setting", code=True),
             Heading("n_levels", "levels", count),
-            Heading("eta_squared", "η²", two, f"one-way, SS_factor / SS_total of {what.label} over runs"),
-            Heading("chance", "chance", two, "what η² of an unrelated factor is on average"),
             Heading("p_alone", "p alone", probability, P_NOTE.format(what.tested)),
-            Heading("p_held", "p, others held", probability, "the same, with the other factors held"),
+            Heading("p_held", "p, others held", probability, "the same, with the other settings held"),
             Heading("log_epsilon_squared", "ε² (tested)", two, f"of {what.tested}, not below zero"),
             Heading(
                 "interval", "interval", str, f"95 %, of the population η² of {what.tested}; noncentral F"
@@ -545,7 +558,7 @@ def _table(frame, what):
         ),
         printed,
         int(frame["n_runs"].max()) if len(frame) else 0,
-        holds=("effects", "predicted"),
+        holds=("predicted",),
     )
 
 

@@ -1,29 +1,51 @@
 """How much compute trainings took: the estimates, what they rest on, and how far the figures agree."""
 
-import numpy as np
+import os
 
-from traincost.columns import count
+import numpy as np
+import pandas as pd
+
+from traincost.errors import NothingToReport
+from traincost.estimation import contradictions as against
+from traincost.estimation import energy, evidence
 from traincost.estimation import estimates as estimation
-from traincost.estimation.compute import ASSUMED_UTILISATION, NOMINAL_BAND, REPORTED, STAGES, WHOLE_RUN
+from traincost.estimation.compute import REPORTED, STAGES, WHOLE_RUN
 from traincost.estimation.estimates import DISAGREE
+from traincost.estimation.uncertainty import LEVEL
+from traincost.printing import SPACE, count, percent, significant, two
 from traincost.results import checks
 from traincost.results.contradictions import contradiction_blocks
+from traincost.results.energy import energy_blocks
 from traincost.results.figures import Figure, axes_of, label_rows, powers_of_ten
 from traincost.results.fits import conversion_blocks, error_blocks
-from traincost.results.numbers import eta, key, number_of, plural
+from traincost.results.numbers import eta, first_names, key, number_of, plural
 from traincost.results.prose import Name, Number, When, join, say
 from traincost.results.result import Headline, Items, Result
 from traincost.results.svg import INK, SERIES
 from traincost.results.systems import read_claims, read_systems
-from traincost.results.tables import Heading, Origin, Table, of_one, two
+from traincost.results.tables import Heading, Origin, Table, of_one
 
 MAX_SYSTEMS = 48  # in one figure
-BAND = f"×/÷{NOMINAL_BAND:g}, wider where the two measures lie farther apart; no coverage is claimed"
-FLOP = "{:.2e}".format
+BAND = f"{100 * LEVEL:.0f} % of draws of what is uncertain; the table of classes has what such intervals held"
+FLOP = significant
 DAY = "{:%Y-%m-%d}".format
 
 
-def estimate(systems, *, format="auto", path_pattern="", claims="", target_error=0.01, name=""):
+def estimate(
+    systems,
+    *,
+    format="auto",
+    path_pattern="",
+    claims="",
+    target_error=0.01,
+    measure=estimation.BEST,
+    direction="error on compute",
+    pairs="consistent",
+    conversion="",
+    region="",
+    prices=None,
+    name="",
+):
     """Estimate the training compute of systems, by what their sources or records report.
 
     Network operations are the sum over stages of epochs × FLOP per forward pass × passes per epoch,
@@ -41,6 +63,20 @@ def estimate(systems, *, format="auto", path_pattern="", claims="", target_error
         A YAML file of printed claims to set against each other; none if empty.
     target_error : float
         Error, between 0 and 1, that error against compute is projected to.
+    measure : str
+        That error is set against: ``best`` (the one that most systems with an error have), ``stated``,
+        ``operations``, ``burden``, ``consolidated`` (the burden, derived from operations where there is
+        none) or ``forward`` (FLOP of one pass).
+    direction : str
+        ``error on compute`` or ``compute on error``: the regression that is said first.
+    pairs : str
+        ``consistent`` ones, or ``all``, that one measure is converted into the other by.
+    conversion : str or path
+        Systems that the conversion is fitted on, in place of these.
+    region : str
+        Country or Google Cloud region of the grid, of systems that state none; no CO₂ if empty.
+    prices : dict, optional
+        Words of a processor's name to the price of its hour, or to the lowest and the highest.
     name : str
         Stands before the keys of its numbers on a page.
 
@@ -48,9 +84,10 @@ def estimate(systems, *, format="auto", path_pattern="", claims="", target_error
     -------
     Result
         ``frame`` has a row per system, computes in FLOP, as `estimation.estimates.estimate_systems`
-        returns it. Its parts: ``summary``, ``overview``, ``estimates``, ``conversion`` (one measure
-        into the other), ``errors`` (against compute), ``contradictions``, ``provenance`` (peak rates,
-        sources, and what a sheet leaves out).
+        returns it. Its parts: ``summary``, ``overview``, ``estimates``, ``evidence`` (every candidate
+        of a system, the best first), ``conversion`` (one measure into the other), ``errors`` (against
+        compute), ``contradictions``, ``energy`` (with CO₂ and money), ``provenance`` (peak rates, sources,
+        what is not read of a list, and what a sheet leaves out).
 
     Raises
     ------
@@ -64,27 +101,62 @@ def estimate(systems, *, format="auto", path_pattern="", claims="", target_error
     >>> len(estimate(runs).frame[["system", "value_flop"]])
     36
     """
-    checks.check(target_error=target_error)
-    printed = estimation.claim_contradictions(read_claims(claims))
+    checks.check(
+        target_error=target_error,
+        measure=measure,
+        direction=direction,
+        pairs=pairs,
+        region=region,
+        prices=prices,
+    )
+    printed = against.claim_contradictions(read_claims(claims))
     reported = read_systems(systems, format, path_pattern)
-    estimated = estimation.estimate_systems(reported.frame)
-    fits = estimation.fit_errors(estimated, target_error)
-    own = estimation.contradictions(estimated, reported.frame, fits)
+    estimated, candidates = estimation.estimate_all(reported.frame)
+    line, elsewhere = _conversion(estimated, conversion, pairs)
+    fits = estimation.fit_errors(estimated, target_error, measure, line)
+    own = against.contradictions(estimated, reported.frame, fits)
+    spent = energy.estimate_energy(reported.frame, region, prices)
     parts = {
         "summary": (estimated, Headline(tuple(_summary(estimated)))),
         "overview": (estimated, Items(tuple(_overview(estimated, reported))), _checks(estimated)),
-        "estimates": _estimates(estimation.by_date(estimated), reported.rejected),
-        "conversion": (estimation.both_measures(estimated), *conversion_blocks(estimated)),
-        "errors": (estimated, *error_blocks(fits, target_error)),
+        "estimates": _estimates(estimation.by_date(estimated), reported),
+        "evidence": (
+            candidates,
+            _ranked(estimated),
+            _kinds_table(estimated),
+            _candidates_table(candidates),
+            _classes_table(estimated),
+        ),
+        "conversion": (
+            estimation.both_measures(estimated),
+            *conversion_blocks(estimated, line, pairs, elsewhere),
+        ),
+        "errors": (estimated, *error_blocks(fits, target_error, direction)),
         "contradictions": (own, *contradiction_blocks(own, printed, estimated)),
+        "energy": (spent, *energy_blocks(spent)),
         "provenance": (
             reported.where,
+            _unread(reported.unread),
             _rates_table(estimated),
             _sources_table(reported.where),
             _left_out_table(reported.left_out),
         ),
     }
     return Result.of_parts("estimate", estimated, parts, name, reported.name)
+
+
+def _conversion(estimated, path, pairs):
+    """Return the fit of burden on operations, and the name of what it was made on, where not on these."""
+    consistent = pairs == "consistent"
+    if not path:
+        return estimation.fit_conversion(estimated, consistent), ""
+    reported = read_systems(path)
+    line = estimation.fit_conversion(estimation.estimate_systems(reported.frame), consistent)
+    if line is None:
+        raise NothingToReport(
+            f"{os.fspath(path)!r} has no three systems with both measures to fit a conversion"
+        )
+    return line, reported.name
 
 
 def _summary(estimated):
@@ -100,7 +172,7 @@ def _summary(estimated):
 
 
 def _flop(name, value):
-    return Number(name, float(value), f"{value:.1e} FLOP")
+    return Number(name, float(value), f"{significant(value, 2)}{SPACE}FLOP")
 
 
 def _span(known):
@@ -205,11 +277,11 @@ def _utilisation(estimated):
 
 
 def _stated(estimated):
-    """How far the totals that the sources state agree with the estimates."""
+    """How far the totals that the sources state agree with the next best evidence."""
     stated = estimated[estimated["stated_flop"].gt(0) & estimated["value_flop"].gt(0)]
-    other = stated[stated["method"].ne("stated")]
     if not len(stated):
         return []
+    other = stated[stated["check_flop"].gt(0)]
     n_alone = len(stated) - len(other)
     alone = say("; for {n} it is the only figure there is", n=number_of("stated.n_alone", n_alone))
     said = say(
@@ -222,9 +294,9 @@ def _stated(estimated):
 
 
 def _near(other, which):
-    n_near = (other["value_flop"] / other["stated_flop"]).between(1 / DISAGREE, DISAGREE).sum()
+    n_near = other["check_ratio"].between(1 / DISAGREE, DISAGREE).sum()
     return say(
-        "Of {which} {n}, {near} {lie} within a factor of {factor} of our estimate.",
+        "Of {which} {n}, {near} {lie} within a factor of {factor} of the next best evidence.",
         which=which,
         n=number_of("stated.n", len(other)),
         near=number_of("stated.n_near", n_near),
@@ -233,18 +305,117 @@ def _near(other, which):
     )
 
 
-def _estimates(ordered, rejected):
+def _estimates(ordered, reported):
     known = ordered[ordered["value_flop"].gt(0)]
     figure = Figure.of("estimates", known, draw_estimates, _caption)
-    return ordered, figure, _estimates_table(ordered), _rejected_table(rejected)
+    return ordered, figure, _estimates_table(ordered), _rejected_table(reported.rejected)
+
+
+def _ranked(estimated):
+    """How many systems are estimated by which kind of evidence, and how many contradict themselves."""
+    counts = estimated["method"].value_counts()
+    kinds = [
+        say("{n} {what}", n=number_of(key("evidence", kind), counts[kind]), what=kind)
+        for kind in evidence.RANKS
+        if counts.get(kind, 0)
+    ]
+    said = [say("The best estimates, the strongest evidence first: {kinds}.", kinds=kinds)] if kinds else []
+    n_apart = int((~estimated["consistent"]).sum())
+    if n_apart:
+        said.append(
+            say(
+                "The figures of {n} {systems} contradict each other, and are in no fit of one measure on the "
+                "other.",
+                n=number_of("evidence.n_inconsistent", n_apart),
+                systems=plural(n_apart, "system"),
+            )
+        )
+    return said
+
+
+def _kinds_table(estimated):
+    """The kinds of evidence in their order, with how many best estimates are of each."""
+    counts = estimated["method"].value_counts()
+    rows = [
+        (rank, kind, evidence.MEANINGS[kind], int(counts.get(kind, 0)))
+        for kind, rank in evidence.RANKS.items()
+    ]
+    return Table(
+        "kinds",
+        say("Kinds of evidence, the strongest first, and how many best estimates are of each."),
+        (
+            Heading("rank", "rank", count),
+            Heading("kind", "evidence"),
+            Heading("meaning", "what it is"),
+            Heading("n", "systems", count),
+        ),
+        pd.DataFrame(rows, columns=["rank", "kind", "meaning", "n"]),
+        len(estimated),
+        "systems that were read",
+        holds=tuple(f"evidence.{kind}" for kind in evidence.RANKS),
+    )
+
+
+def _candidates_table(frame):
+    several = frame["system"].duplicated(keep=False)
+    frame = frame.loc[several[several].index.append(several[~several].index)].reset_index(drop=True)
+    return Table(
+        "candidates",
+        say("Every estimate that the evidence gives, the best of a system first."),
+        (
+            Heading("system", "system"),
+            Heading("rank", "rank", count, "1 is the strongest evidence"),
+            Heading("method", "evidence"),
+            Heading("value_flop", "estimate", FLOP),
+            Heading("low_flop", "interval from", FLOP, BAND),
+            Heading("high_flop", "interval to", FLOP),
+            Heading("ratio", "best over it", significant, f"a contradiction beyond a factor of {DISAGREE:g}"),
+            Heading("how", "how"),
+        ),
+        frame,
+        frame["system"].nunique(),
+        "systems with an estimate",
+        of_one(frame["system"], "the system of the row"),
+        holds=("candidates", "evidence"),
+    )
+
+
+def _classes_table(estimated):
+    """What intervals of each class held of the totals that a list records."""
+    rows = [(kind, n, share) for kind, (n, share) in evidence.CALIBRATED.items()]
+    return Table(
+        "classes",
+        say(
+            "What such intervals of {level} hold of the totals that Epoch AI's list of {month} records, by "
+            "class.",
+            level=Number("classes.level", LEVEL, percent(LEVEL)),
+            month=When("2025-08"),
+        ),
+        (
+            Heading("kind", "class"),
+            Heading("n", "systems", count),
+            Heading("held", "held", percent, "share of their recorded totals within the interval"),
+        ),
+        pd.DataFrame(rows, columns=["kind", "n", "held"]),
+        len(estimated),
+        "systems of that list, not of this collection",
+    )
+
+
+def _unread(columns):
+    if not columns:
+        return []
+    n = number_of("systems.n_unread", len(columns))
+    are = plural(len(columns), "column of the list is", "columns of the list are")
+    return [say("{n} {are} not read: {names}.", n=n, are=are, names=first_names(columns, 12))]
 
 
 def _caption(known):
-    return say("Best estimate of each system with its band: from {low} to {high}.", **_span(known))
+    return say("Best estimate of each system with its interval: from {low} to {high}.", **_span(known))
 
 
 def draw_estimates(known):
-    """Best estimate of each system with its band, in the order given."""
+    """Best estimate of each system with its interval, in the order given."""
     n = len(known)
     rows = known.tail(MAX_SYSTEMS)
     figure, axes = axes_of(0.8 + 0.24 * len(rows))
@@ -258,7 +429,7 @@ def draw_estimates(known):
     powers_of_ten(axes.xaxis)
     axes.set_xlabel("training compute (FLOP)")
     axes.grid(axis="x")
-    legend = [(SERIES[0], "estimate with its band")]
+    legend = [(SERIES[0], "estimate with its interval")]
     if np.isfinite(stated).any():
         legend.append(("tick", "what the source itself states"))
     cut = [(None, f"the latest {MAX_SYSTEMS} of {n} systems")] if n > MAX_SYSTEMS else []
@@ -268,33 +439,41 @@ def draw_estimates(known):
 def _estimates_table(frame):
     several = frame.loc[frame["burden_time"].ne(""), "burden_time"].nunique() > 1
     time = Heading("burden_time", "time of the burden", str, "what the time is of that the burden takes")
-    assumed = f"as stated, else {ASSUMED_UTILISATION:g} assumed"
-    combined = "√(operations · burden · utilisation taken), or what there is"
     rate = "of the hardware named; no burden without its number and hours"
+    best = "of the strongest evidence there is; the others are checks, and not averaged in"
     return Table(
         "estimates",
         say(
-            "Training compute of {n} {systems}, in FLOP: both measures, the best estimate and its band.",
+            "Training compute of {n} {systems}, in FLOP: the best estimate with its interval, the next best "
+            "as a check, and both measures.",
             n=number_of("systems.n", len(frame)),
             systems=plural(len(frame), "system"),
         ),
         (
             Heading("system", "system"),
             Heading("date", "date", DAY),
+            Heading("value_flop", "best estimate", FLOP, best),
+            Heading("low_flop", "interval from", FLOP, BAND),
+            Heading("high_flop", "interval to", FLOP),
+            Heading("method", "estimated by"),
+            Heading("check_flop", "next best", FLOP),
+            Heading(
+                "check_ratio",
+                "ratio",
+                significant,
+                f"best over next; beyond {DISAGREE:g} ×/÷ they contradict",
+            ),
             Heading("operations_flop", "operations", FLOP, "network operations, 2007.05558 eq. 1, or 6 N D"),
             Heading("burden_flop", "burden", FLOP, "hardware burden at the peak rate, 2007.05558 eq. 2"),
             *([time] if several else []),
-            Heading("utilisation", "utilisation taken", two, assumed),
+            Heading("utilisation", "utilisation taken", two, "as stated, else the median of those alike"),
             Heading(
                 "implied_utilisation", "implied utilisation", two, "operations / burden; impossible above 1"
             ),
-            Heading("value_flop", "best estimate", FLOP, combined),
-            Heading("low_flop", "band from", FLOP, BAND),
-            Heading("high_flop", "band to", FLOP),
-            Heading("stated_flop", "stated total", FLOP, "what the source itself gives"),
-            Heading("method", "estimated by"),
+            *([Heading("base", "trained from")] if frame["base"].ne("").any() else []),
             Heading("operations_method", "operations by", str, "eq. 1 of 2007.05558; N parameters, D tokens"),
             Heading("rate_note", "peak rate", str, rate),
+            *([Heading("spread_from", "interval mostly from")] if frame["spread_from"].ne("").any() else []),
             Heading("problem", "problem"),
         ),
         frame,
@@ -349,9 +528,9 @@ def _rates_table(estimated):
         (
             Heading("rate_note", "peak rate"),
             Heading("size", "systems", count, "with a hardware burden at this rate"),
-            *([Heading("lowest_flop_per_s", "lowest FLOP/s", FLOP)] if ends else []),
-            Heading("median_flop_per_s", "median FLOP/s" if ends else "FLOP/s", FLOP),
-            *([Heading("highest_flop_per_s", "highest FLOP/s", FLOP)] if ends else []),
+            *([Heading("lowest_flop_per_s", "lowest FLOP/s", significant)] if ends else []),
+            Heading("median_flop_per_s", "median FLOP/s" if ends else "FLOP/s", significant),
+            *([Heading("highest_flop_per_s", "highest FLOP/s", significant)] if ends else []),
             Heading("rate_source", "source"),
         ),
         used,

@@ -18,12 +18,13 @@ from matplotlib.figure import Figure as Canvas
 
 from traincost.results import svg
 from traincost.results.prose import Sentence
-from traincost.results.svg import INK
+from traincost.results.svg import INK, MUTED
 
-# Inches of 72 units. At a pixel a unit, a figure fits a phone and its text, all of one size, can be read.
+# Inches of 72 units. On a phone a unit of a figure is a pixel, and its text, all of one size, can be read.
 WIDTH = 4.8
-WIDE = 7.2  # where that holds too little; on a phone, such a figure scrolls
-MAX_LABEL = 32  # characters of a level or section on an axis
+WIDE = 10.0  # of the second drawing that some figures have, for screens that hold a page's whole width
+MAX_LABEL = 26  # characters of a level or section on an axis
+MAX_POINTS = 400  # that a figure with a point a row draws; the legend says of how many
 MAX_ROWS = 24  # levels in one figure; the legend says how many there are
 MARKS = {"tick": "|", "range": "_", "hatch": "s"}  # what a legend's words are drawn as outside a page
 
@@ -44,10 +45,14 @@ class Plot(Canvas):
 
 @dataclass(frozen=True)
 class Drawing:
-    """An inline SVG, and a legend of (mark, text) pairs that the page sets in HTML."""
+    """An inline SVG, and a legend of (mark, text) pairs that the page sets in HTML.
+
+    `wide` is the same for wide screens, where the figure has two drawings.
+    """
 
     svg: str
     legend: tuple = ()
+    wide: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +70,12 @@ class Figure:
         ``tick``, ``range``, ``hatch``, a colour, a (marker, colour) pair, or None for words alone.
     caption : Sentence
     args : tuple
+    note : Sentence, optional
+        Below it, small.
+    aliases : tuple of str
+        Ids that once stood here, and still lead to it.
+    wide : bool
+        It has a second drawing for wide screens; else, one serves all.
     """
 
     name: str
@@ -72,11 +83,19 @@ class Figure:
     draw: object
     caption: Sentence
     args: tuple = ()
+    note: Sentence | None = None
+    aliases: tuple = ()
+    wide: bool = False
+
+    @property
+    def said(self):
+        """The caption and what stands below, as sentences."""
+        return (self.caption, self.note) if self.note else (self.caption,)
 
     @classmethod
-    def of(cls, name, frame, draw, caption, *args):
+    def of(cls, name, frame, draw, caption, *args, **options):
         """Draw and caption one frame; None where it is empty."""
-        return cls(name, frame, draw, caption(frame, *args), args) if len(frame) else None
+        return cls(name, frame, draw, caption(frame, *args), args, **options) if len(frame) else None
 
     def plot(self):
         """Return it as a matplotlib figure with its legend, to restyle and save."""
@@ -90,21 +109,27 @@ class Figure:
     def drawing(self):
         """Return it as a `Drawing`."""
         began, started = time.time(), time.perf_counter()
+        place = f"figure-{self.name}"
         with _style():
             figure, legend = self.draw(self.frame, *self.args)
-            drawn = Drawing(svg.inline(figure, f"figure-{self.name}"), tuple(legend))
+            drawn = svg.inline(figure, place, "narrow" if self.wide else "")
+        wide = ""
+        if self.wide:
+            with _style(WIDE):
+                wide = svg.inline(self.draw(self.frame, *self.args)[0], f"{place}-wide", "wide")
         TAKEN.append((began, time.perf_counter() - started))
-        return drawn
+        return Drawing(drawn, tuple(legend), wide)
 
 
 @contextlib.contextmanager
-def _style():
-    """Set the style of our figures, and what matplotlib's is in its documentation, for a while.
+def _style(width=WIDTH):
+    """Set the style and width of our figures, and what matplotlib's is in its documentation, for a while.
 
     The backend stays what it is: `rc_context` does not restore it, and the user's own plots need it.
     """
     defaults = {name: value for name, value in mpl.rcParamsDefault.items() if name != "backend"}
-    with mpl.rc_context(defaults), mpl.rc_context(svg.RC), warnings.catch_warnings():
+    own = {**svg.RC, "figure.figsize": (width, width)}
+    with mpl.rc_context(defaults), mpl.rc_context(own), warnings.catch_warnings():
         # On a page, text is set by the browser; what DejaVu Sans lacks is not missing there.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
@@ -117,10 +142,15 @@ def _handle(mark, text):
     return mpl.lines.Line2D([], [], linestyle="", marker=marker, color=colour, label=text)
 
 
-def axes_of(height, width=WIDTH):
-    """Return a new figure and its axes; sizes in inches."""
-    figure = Plot(figsize=(width, height))
+def axes_of(height):
+    """Return a new figure, as wide as the one that is being drawn, and its axes; `height` in inches."""
+    figure = Plot(figsize=(mpl.rcParams["figure.figsize"][0], height))
     return figure, figure.add_subplot()
+
+
+def is_wide(figure):
+    """Say whether a figure is drawn for a wide screen."""
+    return figure.get_figwidth() > WIDTH
 
 
 def clipped(text, limit=MAX_LABEL):
@@ -197,3 +227,26 @@ def percent_axis(axes):
     axes.xaxis.set_major_locator(mpl.ticker.MaxNLocator(5, steps=(1, 2, 5, 10)))
     axes.xaxis.set_major_formatter(mpl.ticker.PercentFormatter(1, symbol=" %"))
     axes.grid(axis="x")
+
+
+def label_above(axes, text, gap=6):
+    """Say above the axes what goes up: beside them, its letters would lie on their side."""
+    axes.annotate(text, (0, 1), (0, gap), xycoords="axes fraction", textcoords="offset points", color=MUTED)
+
+
+def labels_on_grid(axes, text):
+    """Set the labels of the y axis on its grid lines, inside the axes, and above them what goes up."""
+    label_above(axes, text, 18)
+    axes.tick_params(axis="y", length=0, pad=0, labelcolor=MUTED)
+    axes.figure.draw_without_rendering()  # which makes the labels
+    for label in axes.get_yticklabels():
+        label.set_ha("left")
+        label.set_va("bottom")
+    axes.spines["left"].set_visible(False)
+
+
+def thinned(frame, limit=MAX_POINTS):
+    """Return evenly spaced rows of a frame, its ends among them, so that a figure stays light."""
+    if len(frame) <= limit:
+        return frame
+    return frame.iloc[np.linspace(0, len(frame) - 1, limit).round().astype(int)]

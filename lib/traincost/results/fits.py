@@ -3,32 +3,94 @@
 import numpy as np
 import pandas as pd
 
-from traincost.columns import significant
 from traincost.estimation import estimates
-from traincost.results.figures import Figure, axes_of, powers_of_ten
-from traincost.results.numbers import eta, key, number_of
-from traincost.results.prose import Number, say
-from traincost.results.svg import GRID, MUTED, SERIES
-from traincost.results.tables import Heading, Table, two
+from traincost.printing import SPACE, power, significant, two
+from traincost.results.beside import name_points
+from traincost.results.figures import (
+    Figure,
+    axes_of,
+    labels_on_grid,
+    powers_of_ten,
+    thinned,
+)
+from traincost.results.numbers import eta, key, number_of, plural
+from traincost.results.prose import Name, Number, say
+from traincost.results.svg import GRID, MUTED, PAGE, SERIES
+from traincost.results.tables import Heading, Table, of_one
 
 
-def conversion_blocks(estimated):
-    """Return what is said and drawn of converting one measure into the other."""
-    points, fit = estimates.both_measures(estimated), estimates.fit_conversion(estimated)
+def conversion_blocks(estimated, fit, pairs="consistent", elsewhere=""):
+    """Return what is said and drawn of converting one measure into the other.
+
+    Parameters
+    ----------
+    estimated : DataFrame
+    fit : lines.Line, or None
+    pairs : str
+        ``consistent`` ones, or ``all``, that the fit is through.
+    elsewhere : str
+        The name of what the fit was made on, where that is not these systems.
+    """
+    points = estimates.both_measures(estimated, consistent=pairs == "consistent")
     if fit is None:
-        few = say("Fewer than three systems report both measures, so neither is converted into the other.")
+        few = say(
+            "Fewer than three systems report both measures{consistent}, so neither is converted into the "
+            "other.",
+            consistent=" without contradicting themselves" if pairs == "consistent" else "",
+        )
         return ([few],)
-    figure = Figure.of("conversion", points, draw_conversion, _caption, fit)
-    return [_conversion(points, fit)], figure
+    derived = estimates.converted(estimated, fit)
+    figure = None if elsewhere else Figure.of("conversion", thinned(points), draw_conversion, _caption, fit)
+    return [_conversion(points, fit, elsewhere), *_derived(derived)], figure, _derived_table(derived, fit)
 
 
-def _conversion(points, fit):
+def _derived(derived):
+    if not len(derived):
+        return []
+    outside = int(derived["outside"].sum())
+    return [
+        say(
+            "Of {n} {systems} without hardware burden, the fit gives one{outside}.",
+            n=number_of("conversion.n_derived", len(derived)),
+            systems=plural(len(derived), "system"),
+            outside=say(
+                " ({n} of them outside the fitted range)", n=number_of("conversion.n_outside", outside)
+            )
+            if outside
+            else "",
+        )
+    ]
+
+
+def _derived_table(derived, fit):
+    return Table(
+        "derived",
+        say("Hardware burden derived from network operations, in FLOP, with its prediction interval."),
+        (
+            Heading("system", "system"),
+            Heading("operations_flop", "operations", "{:.2e}".format),
+            Heading("burden_flop", "burden, derived", "{:.2e}".format),
+            Heading("low_flop", "from", "{:.2e}".format, f"95 %, of a line through {fit.n} systems"),
+            Heading("high_flop", "to", "{:.2e}".format),
+            Heading("outside", "outside the fitted range", lambda value: "yes" if value else "no"),
+        ),
+        derived,
+        len(derived),
+        "systems with operations and without hardware burden",
+        of_one(derived["system"], "the system of the row"),
+        holds=("derived",),
+        limit=20,
+    )
+
+
+def _conversion(points, fit, elsewhere=""):
     """What the conversion fit is, and how little it pins down."""
     return say(
-        "Over {n} systems with both measures, log₁₀ burden is {a} + {b} · log₁₀ operations (R² {r}). "
+        "Over {n} systems{where} with both measures, log₁₀ burden is {a} + {b} · log₁₀ operations (R² {r}). "
         "{repeated}A value converted by the fit is derived, not measured, and its prediction interval is "
         "×/÷ {w} in the middle of the data.",
-        repeated=_repeated(points["operations_flop"]),
+        where=say(" of {data}", data=Name(elsewhere)) if elsewhere else "",
+        repeated="" if elsewhere else _repeated(points["operations_flop"]),
         **_line(fit),
     )
 
@@ -37,8 +99,8 @@ def _line(fit):
     factor = 10 ** fit.interval(fit.x_mean)
     return {
         "n": number_of("conversion.n", fit.n),
-        "a": Number("conversion.intercept", fit.intercept, f"{fit.intercept:.2f}"),
-        "b": Number("conversion.slope", fit.slope, f"{fit.slope:.2f}"),
+        "a": Number("conversion.intercept", fit.intercept, two(fit.intercept)),
+        "b": Number("conversion.slope", fit.slope, two(fit.slope)),
         "r": eta("conversion.r_squared", fit.r_squared),
         "w": Number("conversion.factor", factor, significant(factor, 2)),
     }
@@ -66,20 +128,26 @@ def _caption(points, fit):
 
 def draw_conversion(points, fit):
     """Hardware burden against network operations with the fitted line and its interval."""
-    figure, axes = axes_of(3.6)
+    figure, axes = axes_of(3.8)
     x = np.linspace(fit.x_low, fit.x_high, 60)
     middle = fit.intercept + fit.slope * x
     half = np.array([fit.interval(value) for value in x])
     axes.fill_between(10**x, 10 ** (middle - half), 10 ** (middle + half), color=GRID, linewidth=0)
-    axes.plot(10**x, 10**middle, color=SERIES[1], linewidth=1.4)
-    axes.plot(points["operations_flop"], points["burden_flop"], "o", color=SERIES[0], markersize=5)
-    axes.plot(10**x, 10**x, color=MUTED, linewidth=0.9, linestyle=(0, (4, 3)))
+    axes.plot(10**x, 10**middle, color=SERIES[1], linewidth=1.6)
+    shown = thinned(points.sort_values("operations_flop", ignore_index=True))
+    operations, burden = shown["operations_flop"].to_numpy(), shown["burden_flop"].to_numpy()
+    axes.plot(operations, burden, "o", color=SERIES[0], markersize=5.5, mec=PAGE, mew=0.6)
+    axes.plot(10**x, 10**x, color=MUTED, linewidth=1, linestyle=(0, (4, 3)))
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.margins(x=0.1, y=0.08)
     powers_of_ten(axes.xaxis)
     powers_of_ten(axes.yaxis)
+    axes.grid(axis="y")
+    labels_on_grid(axes, "hardware burden (FLOP)")
     axes.set_xlabel("network operations (FLOP)")
-    axes.set_ylabel("hardware burden (FLOP)")
+    ends = [len(shown) - 1, 0, *range(1, len(shown) - 1)]
+    name_points(axes, operations[ends], burden[ends], list(shown["system"].iloc[ends]), 4)
     below = " (the fit knows nothing of the dashed limit)" if (middle - half < x).any() else ""
     return figure, [
         (("o", SERIES[0]), "a system with both measures"),
@@ -88,7 +156,7 @@ def draw_conversion(points, fit):
     ]
 
 
-def error_blocks(fits, target):
+def error_blocks(fits, target, direction="error on compute"):
     """Return what is said and tabled of error against compute.
 
     Parameters
@@ -97,6 +165,8 @@ def error_blocks(fits, target):
         As `estimation.estimates.fit_errors` returns it.
     target : float
         The error that is projected to.
+    direction : str
+        ``error on compute`` or ``compute on error``: the regression that is said first.
     """
     if not fits:
         few = say(
@@ -113,19 +183,54 @@ def error_blocks(fits, target):
             n=n,
         )
         return [flat], _errors_table(exponents, {})
-    return [_falls(exponents, n), _projected(projections, target)], _errors_table(exponents, projections)
+    said = [_by_measure(fits), _falls(exponents, n, direction), _projected(projections, target)]
+    return said, _errors_table(exponents, projections)
 
 
-def _falls(exponents, n):
-    """Exponents in both directions of the regression."""
+_MEASURES = {
+    estimates.TOTALS: "stated totals",
+    estimates.OPERATIONS: "network operations",
+    estimates.BURDEN: "hardware burden",
+    estimates.CONSOLIDATED: "hardware burden, derived from operations where it is missing",
+    estimates.FORWARD: "FLOP of one forward pass",
+}
+
+
+def _by_measure(fits):
+    """Say which measure the compute is of, and how many of it are derived."""
+    derived = say(
+        "; {n} of them derived, which lie on a line by construction, so that R² and intervals are no "
+        "evidence",
+        n=number_of("error.n_derived", fits["n_derived"]),
+    )
     return say(
-        "Over {n} systems the error falls as compute to the power of one over {e} (interval {low} to "
-        "{high}); regressed the other way the exponent is {r}.",
-        n=n,
-        e=_exponent("exponent", exponents["error_on_compute"]),
-        low=_exponent("exponent_low", exponents["low"]),
-        high=_exponent("exponent_high", exponents["high"]),
-        r=_exponent("exponent_reverse", exponents["compute_on_error"]),
+        "Compute is {measure}{derived}.",
+        measure=_MEASURES[fits["measure"]],
+        derived=derived if fits["n_derived"] else "",
+    )
+
+
+def _falls(exponents, n, direction="error on compute"):
+    """Exponents in both directions of the regression, the one asked for first."""
+    numbers = {
+        "e": _exponent("exponent", exponents["error_on_compute"]),
+        "low": _exponent("exponent_low", exponents["low"]),
+        "high": _exponent("exponent_high", exponents["high"]),
+        "r": _exponent("exponent_reverse", exponents["compute_on_error"]),
+        "n": n,
+        "r_squared": eta("error.r_squared", exponents["r_squared"]),
+    }
+    if direction == "compute on error":
+        return say(
+            "Over {n} systems compute rises as the error to the power of minus {r}, regressed on it (R² "
+            "{r_squared}); the other way, the error falls as compute to the power of one over {e} (interval "
+            "{low} to {high}).",
+            **numbers,
+        )
+    return say(
+        "Over {n} systems the error falls as compute to the power of one over {e} (interval {low} to {high}, "
+        "R² {r_squared}); regressed the other way the exponent is {r}.",
+        **numbers,
     )
 
 
@@ -154,12 +259,14 @@ def _projection(form, found):
 
 
 def _power(name, log10_flop):
-    text = "no limit" if np.isinf(log10_flop) else f"1e{log10_flop:.0f} FLOP"
+    text = "no limit" if np.isinf(log10_flop) else f"{power(log10_flop)}{SPACE}FLOP"
     return Number(name, log10_flop, text)
 
 
 def _errors_table(exponents, projections):
     rows = [
+        ("slope of log10 error on log10 compute", exponents["slope"], np.nan, np.nan),
+        ("R²", exponents["r_squared"], np.nan, np.nan),
         ("exponent", exponents["error_on_compute"], exponents["low"], exponents["high"]),
         ("exponent, regressed the other way", exponents["compute_on_error"], np.nan, np.nan),
         *(

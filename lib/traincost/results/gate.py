@@ -8,7 +8,7 @@ import numpy as np
 
 from traincost.analysis.comparison import EXACT, SAME
 from traincost.analysis.gate import LOST, SLOWER, UNCLEAR, WITHIN
-from traincost.columns import percent
+from traincost.printing import change_text, plain, share_text, two
 from traincost.results.markup import markdown_text
 from traincost.results.numbers import plural
 
@@ -27,9 +27,9 @@ def line(check):
     """Return the result as one readable line."""
     losses, compared = _losses(check), _compared(check)
     if check.outcome != LOST:
-        return "; ".join([*compared, *losses])
+        return plain("; ".join([*compared, *losses]))
     compared[0] = f"of the rest: {compared[0]}"
-    return f"{_too_many(check)}: {'; '.join([*losses, *compared])}"
+    return plain(f"{_too_many(check)}: {'; '.join([*losses, *compared])}")
 
 
 def _too_many(check):
@@ -53,8 +53,8 @@ def _losses(check):
 def _compared(check):
     """Return what the pairs say: a list of phrases."""
     if not check.n_pairs:
-        return [f"{_SAID[UNCLEAR].format(percent(check.max_slowdown, 1))}: {_NONE}"]
-    said = _SAID[check.of_pairs].format(percent(check.max_slowdown, 1))
+        return [f"{_SAID[UNCLEAR].format(share_text(check.max_slowdown))}: {_NONE}"]
+    said = _SAID[check.of_pairs].format(share_text(check.max_slowdown))
     n, k = check.n_pairs, check.n_configurations
     pairs = f"{n} {plural(n, 'pair')} of runs in {k} {plural(k, 'configuration')}"
     return [f"{said}: {_change(check)}", pairs, *_lacks(check), *_drift(check)]
@@ -78,7 +78,7 @@ def _lacks(check):
     if check.df < FEW_DF:
         found.append(f"{check.df} {plural(check.df, 'degree')} of freedom, so that the bounds are wide")
     unit = "configurations" if check.n_configurations > 1 else "pairs"
-    found.append(f"the change scatters by {percent(np.expm1(check.spread), 1)} between {unit}")
+    found.append(plain(f"the change scatters by {share_text(np.expm1(check.spread))} between {unit}"))
     found.append(
         f"about {check.n_needed:,} {unit} such as these would tell"
         if check.n_needed
@@ -94,7 +94,7 @@ def _drift(check):
     side = {"before": "first", "after": "second"}[check.drift_side]
     way = "grows" if check.drift_r > 0 else "falls"
     return [
-        f"the slowdown of a pair {way} with the start order of the {side} runs (r {check.drift_r:.2f}): "
+        f"the slowdown of a pair {way} with the start order of the {side} runs (r {two(check.drift_r)}): "
         "a machine that changed meanwhile would look the same"
     ]
 
@@ -102,11 +102,10 @@ def _drift(check):
 def _change(check):
     """Return the change with its bounds."""
     way = "slower" if check.change > 0 else "faster"
-    text = f"{percent(abs(check.change), 1)} {way}" if abs(check.change) > EXACT else SAME
+    text = f"{share_text(abs(check.change))} {way}" if abs(check.change) > EXACT else SAME
     if np.isnan(check.low):
         return f"{text}, how much of it is chance is not known"
-    low, high = (f"{100 * value:+.1f} %" for value in (check.low, check.high))
-    return f"{text} (between {low} and {high})"
+    return f"{text} (between {change_text(check.low)} and {change_text(check.high)})"
 
 
 def as_json(check):
@@ -146,8 +145,8 @@ def as_markdown(check):
     """Return a summary in Markdown; names from runs are literal in it."""
     names = f"{markdown_text(check.after)} against {markdown_text(check.before)}"
     rows = [
-        ("change of runtime", _change(check) if check.n_pairs else _NONE),
-        ("limit", percent(check.max_slowdown, 1)),
+        ("change of runtime", plain(_change(check)) if check.n_pairs else _NONE),
+        ("limit", plain(share_text(check.max_slowdown))),
         ("pairs of runs", str(check.n_pairs)),
         ("configurations", str(check.n_configurations)),
         ("runs without a pair", str(check.n_unpaired)),

@@ -11,11 +11,12 @@ import re
 
 import jinja2
 import pandas as pd
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from traincost.results import svg
-from traincost.results.prose import Name, Number, When, key
-from traincost.results.tables import cell
+from traincost.results import fluid, svg
+from traincost.results.escaping import MAX_SHOWN, breakable, shown, text  # noqa: F401 - taken from here
+from traincost.results.prose import Name, Number, Phrase, When, key
+from traincost.results.tables import cell, in_tree_order, shade
 
 # matplotlib's markers as a legend shows them, in a box of 12.
 MARKERS = {
@@ -35,33 +36,9 @@ LINES = {
     "hatch": ("M0 12L12 0M0 6L6 0M6 12L12 6", 1),
 }
 MAX_ON_A_LINE = 34  # characters of a text cell that is not broken into lines
-MAX_SHOWN = 300  # characters of a value from a run; the JSON has it whole
+MAX_HEAD = 11  # characters of a column's heading that is not broken into lines
+MAX_DEPTH = 3  # of a section in a tree, to which it is set in
 MAX_DESCRIBED = 2_000  # characters of a figure's description for a screen reader
-
-
-def text(value):
-    """Escape text; characters that HTML cannot hold are shown as their pictures."""
-    return escape("".join(map(_visible, str(value))))
-
-
-def _visible(character):
-    code = ord(character)
-    if code < 0x20:
-        return chr(0x2400 + code)  # the control pictures of Unicode
-    if 0x7F <= code <= 0x9F or code in (0xFFFE, 0xFFFF) or 0xD800 <= code <= 0xDFFF:
-        return "�"
-    return character
-
-
-def shown(value, limit=MAX_SHOWN):
-    """Escape text from a run, cut where it is very long."""
-    value = str(value)
-    return text(value if len(value) <= limit else f"{value[: limit - 1]}…")
-
-
-def breakable(escaped):
-    """Let long paths and names break after their separators."""
-    return Markup(escaped.replace(Markup("/"), Markup("/<wbr>")).replace(Markup("_"), Markup("_<wbr>")))
 
 
 def sentence(parts):
@@ -77,7 +54,7 @@ def _part(part):
     if isinstance(part, When | Name):
         tag = "time" if isinstance(part, When) else "code"
         return Markup(f"<{tag}>{{}}</{tag}>").format(shown(part.text))
-    return text(part)
+    return shown(part.text) if isinstance(part, Phrase) else text(part)
 
 
 def template(name):
@@ -103,42 +80,161 @@ def headline(sentences):
     return Markup('<section class="summary" aria-label="Summary"><ul>{}</ul></section>').format(listed)
 
 
-def table(block):
-    """Write a table, with its caption, notes on its columns, and what was cut."""
-    names = [heading.name for heading in block.headings]
-    rows = list(block.frame[names].head(block.limit).itertuples(index=False, name=None))
-    return template("table").render(
-        table=block,
-        rows=[_cells(block.headings, row) for row in rows],
-        n_more=len(block.frame) - len(rows),
+def answer(block, figure):
+    """Write what a page answers: the finding, what to do, a figure as HTML, and the facts."""
+    return template("answer").render(
+        answer=block,
+        figure=figure,
+        do=Markup(" ").join(map(sentence, block.do)),
     )
 
 
-def _cells(headings, row):
-    """Return (tag, attributes, text) of each cell of a row."""
-    cells = []
-    for i, (heading, value) in enumerate(zip(headings, row, strict=True)):
+def more(block, inside):
+    """Write what is seen once it is opened."""
+    return template("more").render(more=block, inside=inside)
+
+
+def aliases(names):
+    """Return an empty place for each id that once stood here."""
+    return Markup("").join(Markup('<span id="{}"></span>').format(text(name)) for name in names)
+
+
+def table(block):
+    """Write a table, with its caption, notes on its columns, and what was cut."""
+    headings = block.headings
+    printed = frame = block.here
+    if block.tree:
+        frame = frame.iloc[in_tree_order(frame[headings[0].name])]
+    frame = frame.head(block.limit)
+    depths, labels = _branches(frame[headings[0].name]) if block.tree else ([0] * len(frame), None)
+    rows = []
+    for i, row in enumerate(frame.to_dict("records")):
+        style = row.get(block.rows) if block.rows else ""
+        kind = " ".join(filter(None, [f"in{min(depths[i], MAX_DEPTH)}" if depths[i] else "", style]))
+        rows.append((kind, _cells(block, row, labels[i] if labels else None)))
+    colours = {name for name in _colours(headings) if name in frame}
+    return template("table").render(
+        table=block,
+        heads=_heads(headings),
+        rows=rows,
+        hatch=fluid.hatching(f"table-{block.name}-hatch")
+        if any((frame[name] == fluid.UNTIMED).any() for name in colours)
+        else "",
+        n_more=len(printed) - len(frame),
+    )
+
+
+def _colours(headings):
+    for heading in headings:
+        yield from (heading.swatch, heading.bar.colour if heading.bar else "")
+
+
+def _branches(paths):
+    """Return how deep each path lies below those shown before it, and what it is called there."""
+    above, depths, labels = [], [], []
+    for path in map(str, paths):
+        while above and not path.startswith(f"{above[-1]}/"):
+            above.pop()
+        depths.append(len(above))
+        labels.append(path.removeprefix(f"{above[-1]}/") if above else path)
+        above.append(path)
+    return depths, labels
+
+
+def _heads(headings):
+    """Return (classes, text) of each column's heading."""
+    heads = []
+    for heading in headings:
+        unseen = heading.hide_on_phone or heading.below_on_phone
+        if heading.bar:
+            said = text(heading.bar.text) if heading.bar.text else Markup('<span class="vh">bar</span>')
+            heads.append(("bar", said))
+        kind = " ".join(filter(None, ["" if heading.is_text else "number", "wide" if unseen else ""]))
+        said = (
+            heading.text if len(heading.text) > MAX_HEAD else heading.text.replace(" ", "\N{NO-BREAK SPACE}")
+        )
+        heads.append((kind, breakable(shown(said))))
+    return heads
+
+
+def _cells(block, row, label):
+    """Return (classes, HTML) of each cell of a row, the row's heading first."""
+    first, *others = block.headings
+    hatch = f"table-{block.name}-hatch"
+    printed = cell(first, row[first.name]) if label is None else label
+    named = breakable(shown(printed))  # a row's heading is narrow on a phone
+    if first.code and not (block.rows and row[block.rows] == "total"):
+        named = Markup("<code>{}</code>").format(named)
+    if first.swatch and row[first.swatch]:
+        named = fluid.swatch(row[first.swatch], hatch) + named
+    if first.sub and cell(first, row[first.sub]) not in ("", "–"):
+        named += Markup('<span class="sub">{}</span>').format(breakable(shown(row[first.sub])))
+    for heading in others:
+        if heading.below_on_phone:
+            below = breakable(shown(cell(heading, row[heading.name])))
+            named += Markup('<span class="sub narrow">{}</span>').format(below)
+    cells = [("long" if len(printed) > MAX_ON_A_LINE else "", named)]
+    for heading in others:
+        value = row[heading.name]
+        if heading.bar:
+            cells.append(("bar", _bar(heading, row, hatch)))
         printed = cell(heading, value)
-        long = len(printed) > MAX_ON_A_LINE and (heading.is_text or not i)
-        kind = "long" if long else "number" if i and not heading.is_text else ""
-        # A row's heading is narrow on a phone.
-        cells.append((kind, breakable(shown(printed)) if long or not i else shown(printed)))
+        long = len(printed) > MAX_ON_A_LINE and heading.is_text
+        kinds = ["long" if long else "" if heading.is_text else "number"]
+        kinds += ["wide"] if heading.hide_on_phone or heading.below_on_phone else []
+        if block.shades:
+            kinds.append(shade(value, *block.shades))
+        made = (
+            Markup('<span class="vh">none</span>') if block.shades and _is_missing(value) else shown(printed)
+        )
+        if long:
+            made = breakable(made)
+        if heading.code:
+            made = Markup("<code>{}</code>").format(made)
+        if heading.sub and row[heading.sub]:
+            made += Markup('<span class="sub">{}</span>').format(shown(row[heading.sub]))
+        cells.append((" ".join(filter(None, kinds)), made))
     return cells
 
 
+def _is_missing(value):
+    return not isinstance(value, str | tuple | list) and bool(pd.isna(value))
+
+
+def _bar(heading, row, hatch):
+    bar = heading.bar
+    numbers = [
+        row[name] if name else None for name in (bar.of or heading.name, bar.low, bar.high, bar.chance)
+    ]
+    scaled = [None if value is None or pd.isna(value) else value / bar.most for value in numbers]
+    if scaled[0] is None:
+        return Markup("")
+    colour = row[bar.colour] if bar.colour else "e1"
+    # A total has no colour of its own, and no bar.
+    return fluid.cell_bar(*scaled, colour=colour, hatch=hatch) if colour else Markup("")
+
+
 def figure(block):
-    """Write a figure: the drawing in a box that scrolls on small screens, legend, caption."""
+    """Write a figure: its caption, legend and drawing, and what else is to be said."""
     drawing, plain = block.drawing(), block.caption.plain()
     name = text(block.name)
     titles = [
         text(said if len(said) <= MAX_DESCRIBED else f"{said[: MAX_DESCRIBED - 1]}…")
         for said in (plain, f"Figure: {plain}")
     ]
+    drawn = svg.described(drawing.svg, f"figure-{name}", *titles)
+    if drawing.wide:
+        drawn += svg.described(drawing.wide, f"figure-{name}-wide", *titles)
     return template("figure").render(
         figure=block,
-        svg=Markup(svg.described(drawing.svg, f"figure-{name}", *titles)),
+        svg=Markup(drawn),
         legend=[(_mark(mark), said) for mark, said in drawing.legend],
     )
+
+
+def bars(block):
+    """Write a figure of bars: its caption, legend and drawing, and what else is to be said."""
+    return template("bars").render(bars=block)
 
 
 def _mark(mark):
@@ -159,11 +255,15 @@ def _mark(mark):
 _NUMBER_OR_PLACE = re.compile(
     r'<(?:table|figure) id="(?P<id>[^"]+)"|</(?:table|figure)>'
     r'|<data value="[^"]*" data-key="(?P<key>[^"]*)">[^<]*</data>'
+    r"|(?P<quiet><(?:summary|h[1-6]|dl)\b)|(?P<loud></(?:summary|h[1-6]|dl)>)"
+    r"|(?P<end>[.?!:]\s|</(?:p|li|t[dh]|figcaption|caption)>)"
 )
 
 
 def linked(page, anchors):
-    """Link each number of a page to the table or figure that holds it, unless it stands there.
+    """Link the numbers of a page to the table or figure that holds them: the first one of each sentence.
+
+    What stands there already is no link, nor is a number in a heading, a summary or a list of facts.
 
     Parameters
     ----------
@@ -173,16 +273,23 @@ def linked(page, anchors):
         Key of a number to the id that it links to.
     """
     places = {text(name): place for name, place in anchors.items()}
-    inside = ""
+    inside, is_quiet, is_linked = "", False, False
 
     def link(match):
-        nonlocal inside
+        nonlocal inside, is_quiet, is_linked
         opened, key = match["id"], match["key"]
-        if key is None:
+        if match["end"]:
+            is_linked = False
+        elif match["quiet"] or match["loud"]:
+            is_quiet, is_linked = bool(match["quiet"]), False
+        elif key is None:
             inside = opened or ""
-            return match[0]
-        anchor = places.get(key, inside)
-        return match[0] if anchor == inside else f'<a href="#{text(anchor)}">{match[0]}</a>'
+        else:
+            anchor = places.get(key, inside)
+            if anchor != inside and not (is_quiet or is_linked):
+                is_linked = True
+                return f'<a href="#{text(anchor)}">{match[0]}</a>'
+        return match[0]
 
     return _NUMBER_OR_PLACE.sub(link, page)
 
@@ -210,12 +317,13 @@ def prefixed(made, prefix):
     def tag(match):
         if 'data-key="' in match[0]:  # a number, whose key may look like an id
             return match[0].replace('data-key="', f'data-key="{text(key(prefix))}.')
-        return _OF_ONE_RESULT.sub(rf"\g<1>-{name}-", match[0])
+        return _OF_ONE_RESULT.sub(rf"\g<0>-{name}", match[0])
 
     return re.sub(r"<[^>]*>", tag, made)
 
 
-_OF_ONE_RESULT = re.compile(r'(?<=[" #])(table|figure|caption)-')
+# The answer's section has a bare id; a class of that name is none.
+_OF_ONE_RESULT = re.compile(r'(?<=[" #])(table|figure|caption|answer)(?=-)|(?<=id=")(answer)(?=")')
 
 
 def jsonable(value):
@@ -240,4 +348,4 @@ _TEMPLATES = jinja2.Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_TEMPLATES.filters.update(sentence=sentence, shown=shown, text=text, breakable=breakable)
+_TEMPLATES.filters.update(sentence=sentence, shown=shown, text=text, breakable=breakable, aliases=aliases)

@@ -9,7 +9,8 @@ from collections import Counter
 from pathlib import PurePosixPath
 
 from traincost.analysis.fields import describe
-from traincost.columns import SCORE_PREFIX, time_unit
+from traincost.columns import SCORE_PREFIX
+from traincost.printing import plain, time_text
 from traincost.reading import index
 from traincost.reading.collection import read_collection
 from traincost.reading.formats import READERS, other, table, table_files
@@ -80,8 +81,9 @@ def _of_format(runs, found):
     for field in fields:
         by_kind.setdefault("factor" if field.is_factor else field.kind, []).append(field)
     runtime_s = runs["runtime_s"]
+    shortest, longest = time_text(runtime_s.min()), time_text(runtime_s.max())
     said = {
-        "runtime": [f"{_time(runtime_s.min())} to {_time(runtime_s.max())}, {_time(runtime_s.sum())} in all"],
+        "runtime": [f"{shortest} to {longest}, {time_text(runtime_s.sum())} in all"],
         "factors": [f"{field.title} ({field.n_levels})" for field in by_kind.get("factor", [])],
         "replicates": [f"{field.title} ({field.n_levels})" for field in by_kind.get("replicate", [])],
         "shared": [
@@ -90,17 +92,21 @@ def _of_format(runs, found):
         "names only": [field.name for field in by_kind.get("identifier", [])],
         "sections": list(dict.fromkeys(sections)),
         "cost": [name for name in runs if name.startswith("cost_") and runs[name].notna().any()],
+        "ended": [f"{name} ({n})" for name, n in _counted(runs["evidence"])],
+        "machines": [f"{name} ({n})" for name, n in _counted(runs["host"]) + _counted(runs["device"])],
+        "devices": [f"{float(n):g} ({k})" for n, k in _counted(runs["devices"].dropna())],
         "scores": [
             name.removeprefix(SCORE_PREFIX)
             for name in runs
             if name.startswith(SCORE_PREFIX) and runs[name].notna().any()
         ],
     }
-    return [f"  {what:<10} {_cut(entries)}" for what, entries in said.items()]
+    return [plain(f"  {what:<10} {_cut(entries)}") for what, entries in said.items()]
 
 
-def _time(seconds):
-    return time_unit(seconds).text(seconds)
+def _counted(column):
+    """Return the levels of a column and how often each is there; empty ones are none."""
+    return [(name, n) for name, n in column.value_counts().items() if name != ""]
 
 
 def _cut(entries):

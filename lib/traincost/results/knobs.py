@@ -4,22 +4,40 @@ import numpy as np
 
 from traincost.analysis import comparison, fields, occurrences, pairs, savings
 from traincost.analysis import knobs as analysis
-from traincost.analysis.knobs import HIGH_LEVERAGE, JOINT, NOT_WORTH
+from traincost.analysis.kinds import kind_of
+from traincost.analysis.knobs import HIGH_LEVERAGE
+from traincost.analysis.leading import counts_of, current_values
 from traincost.analysis.verdicts import TOO_FEW
-from traincost.columns import count, decimals_within, percent, probability
+from traincost.printing import (
+    change_text,
+    count,
+    money,
+    percent,
+    probability,
+    ratio_text,
+    share_text,
+    span,
+    time_parts,
+    time_text,
+)
+from traincost.results import fluid
 from traincost.results.comparison import change_in_words
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, label_rows, percent_axis
-from traincost.results.numbers import N_NAMED, key, names, number_of, plural, share, share_within
-from traincost.results.prose import Name, Number, join, say
-from traincost.results.result import Items, Result
+from traincost.results.names import hue
+from traincost.results.numbers import N_NAMED, duration, first_names, key, number_of, plural, share
+from traincost.results.prose import Name, Number, Phrase, join, say
+from traincost.results.result import Items, More, Result
 from traincost.results.svg import INK, MUTED, REST, SERIES
-from traincost.results.tables import Heading, Origin, Table, times, two
+from traincost.results.tables import ELSEWHERE, Bar, Heading, Origin, Table, as_printed
 
-TIER_NOTE = f"high from {percent(HIGH_LEVERAGE, 0)}, not worth touching below {percent(NOT_WORTH)}"
+LEAST_LISTED = 0.001  # of all hours: a setting that saves less stands in the details
+APART = 0.02  # by which mean share and share of all hours differ, to tell both
 OVERLAP = 1e-6  # relative: bounds that add up to more than their union overlap
+TOGETHER = "All of these together"
+OVERLAPPING = "they overlap, so the rows do not add up"
 
 
-def knobs(runs, reruns=None, baseline=None, *, name=""):
+def knobs(runs, reruns=None, baseline=None, *, devices=1, price_per_hour=None, currency="USD", name=""):
     """Say what could be changed and the most that this saves, and what it saved where it was tried.
 
     Parameters
@@ -30,13 +48,18 @@ def knobs(runs, reruns=None, baseline=None, *, name=""):
         Name of a knob to runs with this knob turned.
     baseline : Runs, optional
         What `reruns` are compared with, where it is not `runs`.
+    devices : int
+        That a run holds.
+    price_per_hour : float, optional
+        Of a device: what is saved is told in money, too.
+    currency : str
     name : str
         Stands before the keys of its numbers on a page.
 
     Returns
     -------
     Result
-        ``frame`` has a row per knob, the largest bound first, the joint bound last, as
+        ``frame`` has a row per knob, the one that saves most in all first, the joint bound last, as
         `analysis.knobs.bounds` returns it; the table ``alike`` says whether the occurrences that a
         cadence changes are alike (`analysis.occurrences.alike`), ``turned`` what was measured.
 
@@ -45,20 +68,36 @@ def knobs(runs, reruns=None, baseline=None, *, name=""):
     ParameterError
         A rerun names no known knob, or shares no configuration with the baseline.
     """
-    bounds, unit = runs.bounds, runs.unit
+    bounds = runs.bounds
     checked, alike = _checked(runs)
+    limits = _limits_of(bounds, checked, alike)
     measured, drift = _measure(runs, reruns or {}, baseline)
+    price = None if price_per_hour is None else price_per_hour * devices
+    shown = _shown(bounds, runs, price)
+    table = _table(shown, runs, currency)
+    high = set(bounds.loc[bounds["pooled_bound"] >= HIGH_LEVERAGE, "knob"])
     return Result.showing(
         "knobs",
         bounds,
-        Items(tuple(_said(bounds, unit, checked, alike)), ordered=True),
-        _joint_bound(bounds) + _what_a_bound_is(bounds, len(measured)) + _assumed(alike),
-        Figure.of("knobs", bounds[bounds["bound"].notna()], draw_bounds, _caption),
-        _table(bounds, unit),
-        _alike_table(alike, len(runs.frame)),
+        [*_most(runs, bounds), *_cannot_tell(bounds)],
+        table,
+        Items(tuple(said for knob, said in limits.items() if knob in high and said is not None)),
+        More(
+            say("How each bound is reached: sections governed, ranges, speed-up"),
+            (
+                _what_a_bound_is(len(measured)) + _assumed(alike),
+                Items(tuple(_said(bounds, {k: s for k, s in limits.items() if k not in high}))),
+                _full(shown, "knobs" if table is None else "knobs-bounds"),
+                _alike_table(alike, len(runs.frame)),
+            ),
+        )
+        if len(bounds)
+        else None,
         Items(tuple(_turned(measured, drift))),
-        Figure.of("turned", measured, draw_turned, _caption_turned),
         _turned_table(measured),
+        More(say("Where each of them saved: in its own sections, and elsewhere"), (_inside_table(measured),))
+        if len(measured)
+        else None,
         prefix=name,
         of=runs.label,
     )
@@ -67,7 +106,9 @@ def knobs(runs, reruns=None, baseline=None, *, name=""):
 def _checked(runs):
     """Return the sections that each cadence knob makes rarer, and whether their occurrences are alike."""
     t = runs.timing
-    checked = analysis.checked_sections(analysis.propose(t) if runs.knobs is None else runs.knobs, t)
+    checked = analysis.checked_sections(
+        analysis.propose(t, runs.section_kinds) if runs.knobs is None else runs.knobs, t
+    )
     codes = [field.codes for field in fields.factors(runs.described)]
     sections = dict.fromkeys(path for paths in checked.values() for path in paths)
     return checked, occurrences.alike(t, sections, fields.combined(codes, len(runs.frame)))
@@ -86,76 +127,155 @@ def _measure(runs, reruns, baseline):
     return measured, comparison.overall_change(runs.collection, baseline.collection, paired)
 
 
-def _said(bounds, unit, checked, alike):
-    """The knobs in order, as list items."""
-    knobs = bounds[bounds["kind"] != "joint"]
-    if not len(knobs):
-        return [say("No section points to a setting that could be changed to save time.")]
-    found = {row.section: row for row in alike.itertuples()}
+def _single(bounds):
+    return bounds[bounds["kind"] != "joint"]
+
+
+def _most(runs, bounds):
+    """How many settings save much, and the most that any other does."""
+    if not runs.timing.paths:
+        return [say("The runs recorded no sections, so what a change would save cannot be said.")]
+    known = _single(bounds).dropna(subset="pooled_bound")
+    own = say("Name your own settings in the parameters to have them bounded.")
+    if not len(bounds):
+        return [say("No section is repeated or optional by its name, so no setting is proposed."), own]
+    if not len(known):
+        return []
+    high, rest = (known[known["pooled_bound"] >= HIGH_LEVERAGE], known[known["pooled_bound"] < HIGH_LEVERAGE])
+    if len(high):
+        most = rest.sort_values("bound", ascending=False, kind="stable").head(1)
+        said = say(
+            "{n} {settings} could {each}save {tenth} of all hours or more{rest}.",
+            n=number_of("knobs.n_high", len(high)),
+            settings=plural(len(high), "setting"),
+            each="each " if len(high) > 1 else "",
+            tenth=Number("knobs.high", HIGH_LEVERAGE, percent(HIGH_LEVERAGE)),
+            rest=say(
+                "; nothing else saves more than {x} of a run",
+                x=share(key("knobs", most["knob"].iloc[0], "bound"), most["bound"].iloc[0]),
+            )
+            if len(most)
+            else "",
+        )
+    else:
+        top = rest.iloc[0]
+        said = say(
+            "No one setting saves more than {x} of all hours: look for time in the model and the hardware.",
+            x=share(key("knobs", top["knob"], "pooled_bound"), top["pooled_bound"]),
+        )
+    if not bounds["proposed"].any():
+        return [said]
+    return [said, say("The settings are proposed from the names of the sections."), own]
+
+
+def _cannot_tell(bounds):
+    """Name the knobs that match no section, or whose saving is not known, and why."""
+    single = _single(bounds)
+    missing = single[single["sections"] == ""]
+    uncounted = single[(single["sections"] != "") & (single["n_known"] == 0)]
+    overlapping = single[(single["n_known"] > 0) & single["bound"].isna()]
+    found = []
+    if len(missing):
+        found.append(
+            say(
+                "No section of these runs matches {k}: mend the patterns of {them} in the parameters.",
+                k=first_names(missing["knob"], N_NAMED),
+                them=plural(len(missing), "it", "these"),
+            )
+        )
+    if len(uncounted):
+        found.append(
+            say(
+                "What {k} {save} is unknown: no run counted how often that happens.",
+                k=first_names(uncounted["knob"], N_NAMED),
+                save=plural(len(uncounted), "saves", "save"),
+            )
+        )
+    if len(overlapping):
+        found.append(
+            say(
+                "What {k} {save} cannot be bounded: the sections overlap in time (threads, or double timing) "
+                "and together take {x} as long as what encloses them.",
+                k=first_names(overlapping["knob"], N_NAMED),
+                save=plural(len(overlapping), "saves", "save"),
+                x=_overlap(overlapping.iloc[0]),
+            )
+        )
+    return found
+
+
+def _said(bounds, limits):
+    """How each bound is reached, in the order of the knobs."""
     return [
-        join([_knob(row, unit), *_limits(row, [found[path] for path in checked.get(row.knob, ())])])
-        for row in knobs.itertuples()
+        join([_knob(row), *filter(None, [limits.get(row.knob)])])
+        for row in _single(bounds).dropna(subset="bound").itertuples()
     ]
 
 
-def _knob(row, unit):
-    what = say(
-        "{knob}{change}: ",
-        knob=Name(row.knob),
-        change=say(" ({c})", c=Name(row.change)) if row.change else "",
-    )
-    if not row.sections:
-        return join([what, say("no section of these runs matches it.")], "")
-    if not row.n_known:
-        return join([what, say("unknown, since no run counted how often it happens.")], "")
-    base, within = ("knobs", row.knob), (row.low, row.high)
+def _knob(row):
+    base = ("knobs", row.knob)
     partly = row.n_known < row.n_runs
-    known = say(
-        "Known in {n} of {of} runs only. ",
-        n=number_of(key(*base, "n_known"), row.n_known),
-        of=number_of(key(*base, "n_runs"), row.n_runs),
+    return say(
+        "{knob}{change} is {tier}. {known}It governs {governed} of a run and saves at most {bound} on "
+        "average; over {which} runs together {t} ({pooled}){speed}.",
+        knob=Name(row.knob),
+        change=say(" ({c})", c=Phrase(row.change)) if row.change else "",
+        tier=row.tier,
+        known=say(
+            "Known in {n} of {of} runs only. ",
+            n=number_of(key(*base, "n_known"), row.n_known),
+            of=number_of(key(*base, "n_runs"), row.n_runs),
+        )
+        if partly
+        else "",
+        which="these" if partly else "all completed",
+        governed=_fine(key(*base, "governed_share"), row.governed_share),
+        bound=_fine(key(*base, "bound"), row.bound),
+        t=duration(key(*base, "saved_s"), row.saved_s),
+        pooled=_fine(key(*base, "pooled_bound"), row.pooled_bound),
+        speed=say(", a speed-up of up to {x}", x=_speed_up(key(*base, "speed_up"), row))
+        if row.speed_up == row.speed_up
+        else ", all of their runtime",
     )
-    return join(
-        [
-            what,
-            say(
-                "{tier}. {known}It governs {governed} of the runtime and saves at most {bound} of a run on "
-                "average; over {which} runs together {t} ({pooled}){speed}.",
-                tier=row.tier,
-                known=known if partly else "",
-                which="these" if partly else "all completed",
-                governed=share_within(key(*base, "governed_share"), row.governed_share, *within),
-                bound=share_within(key(*base, "bound"), row.bound, *within),
-                t=_saved(key(*base, "saved_s"), row, unit),
-                pooled=share_within(key(*base, "pooled_bound"), row.pooled_bound, *within),
-                speed=say(", a speed-up of up to {x}", x=_speed_up(key(*base, "speed_up"), row))
-                if row.speed_up == row.speed_up
-                else ", all of the runtime",
-            ),
-        ],
-        "",
-    )
+
+
+def _fine(name, value):
+    return Number(name, float(value), share_text(value, fine=True))
+
+
+def _limits_of(bounds, checked, alike):
+    """Return what keeps the saving of each knob below its bound: name to a sentence, or None."""
+    found = {row.section: row for row in alike.itertuples()}
+    limits = {}
+    for row in _single(bounds).dropna(subset="bound").itertuples():
+        said = _limits(row, [found[path] for path in checked.get(row.knob, ())])
+        limits[row.knob] = join(said) if said else None
+    return limits
+
+
+def _overlap(row):
+    return Number(key("knobs", row["knob"], "overlap"), float(row["overlap"]), ratio_text(row["overlap"]))
 
 
 def _limits(row, alike):
     """What keeps a saving below its bound, in sentences."""
-    if not row.n_known:
-        return []
     said = [_of_some(row)] if 0 < row.n_present < row.n_known else []
     said += [sentence for each in alike for sentence in _of_occurrences(row, each)]
     if row.overlap == row.overlap:
         said.append(
             say(
-                "It overlaps in time with other sections (threads, or double timing): together they take {x} "
-                "as long as what encloses them, so what it saves may be hidden behind them.",
-                x=Number(key("knobs", row.knob, "overlap"), row.overlap, times(row.overlap)),
+                "{k} overlaps in time with other sections (threads, or double timing): together they take "
+                "{x} as long as what encloses them, so what it saves may be hidden behind them.",
+                k=Name(row.knob),
+                x=Number(key("knobs", row.knob, "overlap"), row.overlap, ratio_text(row.overlap)),
             )
         )
     if row.n_unsynchronised:
         said.append(
             say(
-                "In {n} {runs} the clock did not wait for the device: time that counts here may be of a "
-                "section before, and time of its own may count in the next that waits.",
+                "In {n} {runs} the clock did not wait for the device: time of {k} may be of a section "
+                "before, and time of its own may count in the next that waits.",
+                k=Name(row.knob),
                 n=number_of(key("knobs", row.knob, "n_unsynchronised"), row.n_unsynchronised),
                 runs=plural(row.n_unsynchronised, "run"),
             )
@@ -165,7 +285,8 @@ def _limits(row, alike):
 
 def _of_some(row):
     return say(
-        "It is in {n} of {of} runs, of which it saves at most {x} on average.",
+        "{k} is in {n} of {of} runs, of which it saves at most {x} on average.",
+        k=Name(row.knob),
         n=number_of(key("knobs", row.knob, "n_present"), row.n_present),
         of=number_of(key("knobs", row.knob, "n_known"), row.n_known),
         x=share(key("knobs", row.knob, "bound_present"), row.bound_present),
@@ -188,7 +309,7 @@ def _of_occurrences(row, alike):
     if alike.finding in (occurrences.GROWING, occurrences.FALLING):
         more = alike.finding == occurrences.GROWING
         value, low, high = (
-            Number(key(*base, name), float(getattr(alike, name)), percent(abs(getattr(alike, name)), 0))
+            Number(key(*base, name), float(getattr(alike, name)), share_text(abs(getattr(alike, name))))
             for name in ("growth", "growth_low", "growth_high")
         )
         return [
@@ -217,7 +338,7 @@ def _first(alike, which, so):
         which=which,
         n=number_of(key(*base, f"n_{which}"), getattr(alike, f"n_{which}")),
         of=number_of(key(*base, "n_recorded"), alike.n_recorded),
-        x=Number(key(*base, "first_ratio"), alike.first_ratio, times(alike.first_ratio)),
+        x=Number(key(*base, "first_ratio"), alike.first_ratio, ratio_text(alike.first_ratio)),
         so=so,
     )
 
@@ -230,7 +351,7 @@ def _assumed(alike):
     return [
         say(
             "The bounds of a cadence take occurrences to be alike; of {s} the records do not tell.",
-            s=[*names(unknown.head(N_NAMED)), *(["others"] if len(unknown) > N_NAMED else [])],
+            s=first_names(unknown, N_NAMED),
         )
     ]
 
@@ -250,82 +371,39 @@ def _alike_table(alike, n_runs):
             ),
             Heading("n_shortest", "first shortest", count),
             Heading("p_shortest", "p", probability),
-            Heading("first_ratio", "first to later", two),
+            Heading("first_ratio", "first to later", ratio_text),
             Heading("n_compared", "runs compared", count, "of configurations whose counts differ"),
-            Heading("growth", "with twice as many", percent, "change of the seconds of one occurrence"),
+            Heading("growth", "with twice as many", change_text, "change of the seconds of one occurrence"),
         ),
         alike[alike["finding"] != occurrences.UNKNOWN],
         n_runs,
     )
 
 
-def _saved(name, row, unit):
-    """Return the time saved over the runs together, as far as the resampling range says it."""
-    per_share = row.saved_s / row.bound / unit.seconds if row.bound > 0 else 0.0
-    decimals = decimals_within(per_share * row.low, per_share * row.high)
-    return Number(name, row.saved_s, unit.text(row.saved_s, decimals))
-
-
 def _speed_up(name, row):
-    """Return the speed-up with the decimals that the range of the bound leaves it."""
+    """Return the speed-up with the digits that the range of the bound leaves it."""
     low, high = (1 / (1 - share) if share < 1 else np.inf for share in (row.low, row.high))
-    return Number(name, row.speed_up, f"{row.speed_up:.{max(1, decimals_within(low, high))}f} ×")
+    return Number(name, row.speed_up, ratio_text(row.speed_up, low, high))
 
 
-def _joint_bound(bounds):
-    """What all knobs together can save, which is not their sum where they overlap."""
-    joint = bounds[bounds["kind"] == "joint"]
-    single = bounds[bounds["kind"] != "joint"]
-    if not len(joint) or not (single["sections"] != "").any():
-        return []
-    row = joint.iloc[0]
-    if np.isnan(row["bound"]):
-        return [say("What all of them save together is unknown, since some counts are.")]
-    overlap = single["bound"].sum() > row["bound"] * (1 + OVERLAP)
+def _what_a_bound_is(n_measured):
+    """The sentence that these are upper bounds; `n_measured` knobs were turned."""
     return [
-        say(
-            "{lead} they save at most {x} (resampling range {low} to {high}).",
-            lead="The knobs overlap, so their bounds do not add up: all together"
-            if overlap
-            else "All together",
-            x=share_within(key("knobs", JOINT, "bound"), row["bound"], row["low"], row["high"]),
-            low=share_within(key("knobs", JOINT, "low"), row["low"], row["low"], row["high"]),
-            high=share_within(key("knobs", JOINT, "high"), row["high"], row["low"], row["high"]),
-        )
-    ]
-
-
-def _what_a_bound_is(bounds, n_measured=0):
-    """The sentence that these are upper bounds, where there are any; `n_measured` knobs were turned."""
-    if not len(bounds):
-        return []
-    said = [
         say(
             "These are upper bounds derived from the sections' shares: at most this is saved, if nothing "
             "outside the sections changes. They are not measurements of changed runs{those}.",
             those="; those stand below" if n_measured else "",
         )
     ]
-    if bounds["proposed"].any():
-        said.append(
-            say(
-                "The knobs were proposed from the names and counts of the sections; name your own in the "
-                "parameters."
-            )
-        )
-    return said
 
 
 def _caption(bounds):
-    """The knob with the largest bound."""
-    known = bounds[bounds["bound"].notna()]
-    top = known.iloc[0]
+    """The knob that saves most in all."""
+    top = bounds.iloc[0]
     return say(
-        "The most each knob can save: {k} leads with {x} (resampling range {low} to {high}).",
+        "The most each change can save: {k} leads with {x} of a run.",
         k=Name(top["knob"]),
-        x=share_within(key("knobs", top["knob"], "bound"), top["bound"], top["low"], top["high"]),
-        low=share_within(key("knobs", top["knob"], "low"), top["low"], top["low"], top["high"]),
-        high=share_within(key("knobs", top["knob"], "high"), top["high"], top["low"], top["high"]),
+        x=share(key("knobs", top["knob"], "bound"), top["bound"]),
     )
 
 
@@ -376,10 +454,9 @@ def _measured(row):
 
 
 def saving(row, name):
-    """Return a figure of a turned knob, all of them with as many decimals: they are compared."""
-    decimals = max(1, decimals_within(100 * row.low, 100 * row.high))
+    """Return a figure of a turned knob."""
     value = float(getattr(row, name))
-    return Number(key("turned", row.knob, name), value, percent(value, decimals))
+    return Number(key("turned", row.knob, name), value, share_text(value))
 
 
 def _turned_by(row):
@@ -438,7 +515,7 @@ def draw_bounds(bounds):
     axes.barh(rows, bounds["bound"], height=0.55, color=np.where(joint, REST, SERIES[0]))
     axes.hlines(rows, bounds["low"], bounds["high"], color=INK, linewidth=1.6)
     for row, bound, high in zip(rows, bounds["bound"], bounds["high"], strict=True):
-        axes.text(max(bound, high) + 0.008, row, percent(bound), va="center", color=INK)
+        axes.text(max(bound, high) + 0.008, row, share_text(bound), va="center", color=INK)
     label_rows(axes, bounds["knob"])
     axes.set_xlim(0, min(1.12, 1.18 * bounds["high"].max() + 0.06))
     percent_axis(axes)
@@ -470,34 +547,153 @@ def draw_turned(savings):
     ]
 
 
-def _table(frame, unit):
-    """What `speedups.bounds` returns."""
+def _now(row, runs):
+    """The setting of a knob, its current value and how often what it governs runs, as text."""
+    values = current_values(row.knob, runs.described)
+    told = [row.knob] if row.change else []  # else the row is called so
+    if values:
+        told.append(f"now {span(values[0], values[-1]) if len(values) > 1 else values[0]}")
+    said = ", ".join(told)
+    counts = ()
+    if row.kind == "cadence":
+        sections = [runs.cadence_section] * bool(runs.cadence_section) + row.sections.split(", ")
+        counts = counts_of(runs.timing, sections)
+    if not len(counts):
+        return said
+    several = f"{count(counts[0])} to {count(counts[-1])}"
+    often = several if len(counts) > N_NAMED else " or ".join(map(count, counts))
+    return f"{said}{': ' if said else ''}{often} {plural(counts[-1], 'time')} a run"
 
-    def between(low, high):
-        return [
-            "–" if np.isnan(a) else f"{percent(a)} to {percent(b)}"
-            for a, b in zip(frame[low], frame[high], strict=True)
-        ]
 
-    printed = frame.assign(resampled=between("low", "high"), by_level=between("level_low", "level_high"))
+def _shown(bounds, runs, price):
+    """Add to the bounds how each row is called, coloured and set, and what it saves in money."""
+    joint = bounds["kind"] == "joint"
+    single = bounds[~joint]
+    overlap = joint.any() and single["bound"].sum() > bounds.loc[joint, "bound"].iloc[0] * (1 + OVERLAP)
+    together = OVERLAPPING if overlap else ""
+    labels = [
+        TOGETHER if row.kind == "joint" else _imperative(row.change) or row.knob
+        for row in bounds.itertuples()
+    ]
+    return bounds.assign(
+        label=labels,
+        now=[together if row.kind == "joint" else _now(row, runs) for row in bounds.itertuples()],
+        colour=[_colour(row, runs.section_kinds) for row in bounds.itertuples()],
+        row=np.select(
+            [
+                joint & (len(single.dropna(subset="bound")) > 1),
+                ~(bounds["pooled_bound"] >= LEAST_LISTED),
+                bounds["pooled_bound"] < HIGH_LEVERAGE,
+            ],
+            ["total", ELSEWHERE, "quiet"],
+            "",
+        ),
+        **({} if price is None else {"saved_money": bounds["saved_s"] / 3600 * price}),
+    )
+
+
+def _imperative(change):
+    return change[:1].upper() + change[1:]
+
+
+def _colour(row, section_kinds):
+    """Return the colour of what a knob governs; that of other sections, where they are of several kinds."""
+    sections = row.sections.split(", ")
+    if row.kind == "joint" or len({kind_of(path, section_kinds) for path in sections}) > 1:
+        return fluid.colour("other")
+    return fluid.colour(hue(sections[0], section_kinds))
+
+
+def _table(frame, runs, currency):
+    """The most that each change can save, the largest saving in all first."""
+    if not (frame["row"] != ELSEWHERE).any():
+        return None
+    total_s = float(runs.runtime_s.sum())
+    by, levels = runs.axes[0].name, frame["level_low"].notna().any()
+    apart = (frame["bound"] - frame["pooled_bound"]).abs() >= APART
+    n_small = int(((frame["row"] == ELSEWHERE) & frame["bound"].notna()).sum())
+
+    def saved(seconds):
+        return time_parts([seconds], total_s)[0]
+
     return Table(
         "knobs",
-        say("What each knob can save at most."),
+        say("The most each change can save"),
         (
-            Heading("knob", "knob"),
-            Heading("tier", "leverage", str, TIER_NOTE),
-            Heading("kind", "kind", str, "cadence: done less often; share: not done, or done with less"),
-            Heading("governed_share", "governs", percent, "mean share of the sections it governs"),
-            Heading("bound", "saves at most", percent, "mean share of runtime"),
-            Heading("resampled", "resampling range", str, "2.5 to 97.5 % of means over redrawn runs"),
-            Heading("by_level", "range over levels"),
-            Heading("pooled_bound", "pooled", percent, "of all runtime together"),
-            Heading("saved_s", f"saved ({unit.symbol})", unit.number),
-            Heading("speed_up", "speed-up", times, "1 / (1 - pooled)"),
+            Heading("label", "change", sub="now"),
+            Heading(
+                "bound",
+                "at most",
+                share_text,
+                bar=Bar(low="level_low", high="level_high", colour="colour", text="0 to 100 % of a run"),
+            ),
+            *([Heading("pooled_bound", "of all hours", share_text)] if apart.any() else []),
+            Heading("saved_s", f"of {time_text(total_s)}", saved),
+            *(
+                [Heading("saved_money", currency, money, hide_on_phone=True)]
+                if "saved_money" in frame
+                else []
+            ),
+        ),
+        frame,
+        int(frame["n_runs"].max()),
+        origins=tuple(map(_of_knob, frame["n_known"], frame["n_runs"])),
+        note=_note(by if levels else "", n_small, (frame["kind"] == "cadence").any()),
+        rows="row",
+        drawn=Figure.of("knobs", frame[frame["bound"].notna()], draw_bounds, _caption),
+    )
+
+
+def _note(by, n_small, some_rarer):
+    said = []
+    if by:
+        said.append(say("Line on a bar: range over the levels of {by}.", by=Name(by)))
+    if some_rarer:
+        said.append(say("Of what is done less often, each time is taken to be equally long."))
+    if n_small:
+        said.append(
+            say(
+                "{n} more {settings} would save under {least} and {are} not listed.",
+                n=number_of("knobs.n_small", n_small),
+                settings=plural(n_small, "setting"),
+                least=Number("knobs.least_listed", LEAST_LISTED, share_text(LEAST_LISTED)),
+                are=plural(n_small, "is", "are"),
+            )
+        )
+    return join(said) if said else None
+
+
+def _full(frame, name):
+    """What `analysis.knobs.bounds` returns: how each bound is reached, the smallest too."""
+
+    def between(low, high):
+        ends = zip(frame[low], frame[high], strict=True)
+        return [span(share_text(a, fine=True), share_text(b, fine=True)) for a, b in ends]
+
+    def fine(value):
+        return share_text(value, fine=True)
+
+    printed = frame.assign(
+        resampled=between("low", "high"),
+        by_level=between("level_low", "level_high"),
+        row="",
+        governs=frame["sections"].where(frame["kind"] != "joint", ""),
+    )
+    return Table(
+        name,
+        say("How each bound is reached"),
+        (
+            Heading("knob", "setting", sub="governs"),
+            Heading("governed_share", "governs", fine, "mean share of the sections it governs"),
+            Heading("bound", "saves at most", fine, "mean share of a run"),
+            Heading("resampled", "resampling range", as_printed, "2.5 to 97.5 % of means over redrawn runs"),
+            Heading("by_level", "over levels", as_printed),
+            Heading("speed_up", "speed-up", ratio_text, "1 / (1 - share of all hours)"),
         ),
         printed,
-        int(frame["n_runs"].max()) if len(frame) else 0,
+        int(frame["n_runs"].max()),
         origins=tuple(map(_of_knob, frame["n_known"], frame["n_runs"])),
+        holds=("knobs",),
     )
 
 
@@ -507,29 +703,51 @@ def _of_knob(n_known, n_runs):
 
 
 def _turned_table(frame):
-    """What `savings.measured_savings` returns."""
+    """What `savings.measured_savings` returns: bound and measured saving."""
     return Table(
         "turned",
-        say("Bound and measured saving of each knob that was turned, as shares of runtime."),
+        say("What each change saved where it was tried"),
         (
-            Heading("knob", "knob"),
-            Heading("n_configurations", "configurations", count),
-            Heading("bound", "bound", percent, "over the configurations that were run again"),
-            Heading("measured", "measured", percent, "mean over configurations"),
-            Heading("interval", "interval", str, "95 %, t"),
-            Heading("outcome", "outcome"),
-            Heading("inside", "saved in its sections", percent),
-            Heading("outside", "saved elsewhere", percent, "a bound assumes none"),
-            Heading("governed", "they took before", percent, "share of runtime"),
-            Heading("still_governed", "they take now", percent, "of the runtime before"),
+            Heading("knob", "setting"),
+            Heading(
+                "measured",
+                "saved",
+                share_text,
+                bar=Bar(low="low", high="high", chance="bound", text="0 to 100 % of a run"),
+            ),
+            Heading("interval", "95 % interval", as_printed, hide_on_phone=True),
+            Heading("bound", "at most", share_text, hide_on_phone=True),
+            Heading("outcome", "outcome", below_on_phone=True),
         ),
         frame.assign(interval=_intervals(frame)),
         int(frame["n_configurations"].sum()) if len(frame) else 0,
         "paired configurations",
         holds=("drift", "turned"),
+        note=say("Mean over the configurations that were run again; upright line: the bound over these."),
+        drawn=Figure.of("turned", frame, draw_turned, _caption_turned) if len(frame) else None,
+    )
+
+
+def _inside_table(frame):
+    """Where the savings of `savings.measured_savings` were made."""
+    return Table(
+        "turned-inside",
+        say("Where each setting saved, as shares of runtime before."),
+        (
+            Heading("knob", "setting"),
+            Heading("n_configurations", "configurations", count),
+            Heading("inside", "saved in its sections", share_text),
+            Heading("outside", "saved elsewhere", share_text, "a bound assumes none"),
+            Heading("governed", "they took before", share_text, "share of runtime"),
+            Heading("still_governed", "they take now", share_text, "of the runtime before"),
+        ),
+        frame,
+        int(frame["n_configurations"].sum()),
+        "paired configurations",
+        holds=(),
     )
 
 
 def _intervals(frame):
     ends = zip(frame["low"], frame["high"], strict=True)
-    return ["–" if np.isnan(a) else f"{percent(a)} to {percent(b)}" for a, b in ends]
+    return [span(share_text(a), share_text(b)) for a, b in ends]

@@ -6,12 +6,10 @@ import pandas as pd
 import seaborn as sns
 
 from traincost.analysis import levels as analysis
-from traincost.columns import count
+from traincost.printing import count, time_parts, time_unit
 from traincost.results import svg
 from traincost.results.figures import (
     MAX_ROWS,
-    WIDE,
-    WIDTH,
     Figure,
     axes_of,
     clipped,
@@ -21,11 +19,10 @@ from traincost.results.figures import (
 )
 from traincost.results.numbers import key, number_of
 from traincost.results.prose import Name, Number, join, say
-from traincost.results.result import Result
+from traincost.results.result import More, Result
 from traincost.results.svg import INK, MUTED, PAGE, SERIES
 from traincost.results.tables import Heading, Table, of_settings
 
-NARROW_CELLS = 7  # columns of a heat map whose numbers `WIDTH` holds side by side
 EQUAL_CONTRAST = 0.179  # relative luminance against which black and white contrast alike
 BLACK = "#000001"  # black itself is no attribute in SVG, and would take the colour of the page's text
 MANY_RUNS = 300  # from which a level's runs are drawn as a violin instead of points
@@ -57,17 +54,58 @@ def levels(runs, *, name=""):
     table = analysis.level_runtimes(runtime_s, by)
     cells = analysis.cell_runtimes(runtime_s, by, across)
     each = analysis.level_of_runs(runtime_s, by)
+    beside = analysis.level_runtimes(runtime_s, across)
+    ids = runs.frame["run_id"]
     return Result.showing(
         "levels",
         table,
-        Figure.of("cells", cells, draw_cells, _caption_cells, unit),
+        _cells_table(cells, table, beside, len(runs)),
         Figure.of("levels", each, draw_levels, _caption_levels, table, by.name, unit),
-        _table(table, by, unit, runs.frame["run_id"]),
-        _table(
-            analysis.level_runtimes(runtime_s, across), across, unit, runs.frame["run_id"], "levels-across"
+        More(
+            say("Runtime by level: mean, median and range"),
+            (_table(table, by, unit, ids), _table(beside, across, unit, ids, "levels-across")),
         ),
         prefix=name,
         of=runs.label,
+    )
+
+
+def _cells_table(cells, by_level, by_other, n_runs):
+    """Mean runtime by two settings, as a heat map; None without a second setting."""
+    if not cells.size:
+        return None
+    rows = [level for level in by_level["level"] if level in cells.index]
+    columns = [level for level in by_other["level"] if level in cells.columns]
+    ordered = cells.loc[rows, columns]
+    # Levels that are called like a column of ours stay apart from it.
+    frame = ordered.set_axis([f"cell {i}" for i in range(len(columns))], axis=1)
+    frame.insert(0, "level", rows)
+    longest = float(np.nanmax(ordered.to_numpy()))
+    printed = dict(
+        zip(ordered.to_numpy().ravel(), time_parts(ordered.to_numpy().ravel(), longest), strict=True)
+    )
+
+    def hours(value):
+        return printed.get(value, "–")
+
+    cells_caption = Figure.of("cells", cells, draw_cells, _caption_cells, time_unit(longest))
+    each = "Mean runtime" if cells.attrs["n_most"] > 1 else "One run a cell"
+    return Table(
+        "cells",
+        say("Runtime of each {r} and {c}", r=Name(cells.index.name), c=Name(cells.columns.name)),
+        (
+            Heading("level", cells.index.name),
+            *(Heading(f"cell {i}", str(level), hours) for i, level in enumerate(columns)),
+        ),
+        frame.reset_index(drop=True),
+        n_runs,
+        note=say(
+            "{each}, slowest first both ways; the stronger the colour, the longer{empty}.",
+            each=each,
+            empty="; hatched: no run" if ordered.isna().to_numpy().any() else "",
+        ),
+        shades=(float(np.nanmin(ordered.to_numpy())), longest),
+        drawn=cells_caption,
     )
 
 
@@ -118,7 +156,7 @@ def _caption_levels(runtimes, levels, name, unit):
 
 def draw_cells(table, unit):
     """Mean runtime by two factors; `table` is levels x levels in seconds, NaN where empty."""
-    figure, axes = axes_of(0.9 + 0.36 * len(table), WIDTH if table.shape[1] <= NARROW_CELLS else WIDE)
+    figure, axes = axes_of(0.9 + 0.36 * len(table))
     sns.heatmap(
         table / unit.seconds,
         ax=axes,
@@ -179,21 +217,35 @@ def draw_levels(runtimes, table, name, unit):
     axes.vlines(
         means / unit.seconds, np.arange(len(levels)) - 0.36, np.arange(len(levels)) + 0.36, color=INK, lw=1.8
     )
-    axes.axvline(runtimes["runtime_s"].mean() / unit.seconds, color=SERIES[1], linewidth=1.1)
-    axes.axvline(
-        runtimes["runtime_s"].median() / unit.seconds, color=SERIES[1], linewidth=1.1, linestyle=(0, (4, 3))
-    )
     label_rows(axes, levels)
     axes.set_xlim(left=0)
-    axes.set_ylabel(clipped(name))
+    _lines_of_all(axes, runtimes["runtime_s"], unit)
+    axes.set_ylabel("")
     axes.set_xlabel(f"runtime ({unit.symbol})")
     axes.grid(axis="x")
     legend = [
         (SERIES[0], "the runs of a level" if len(shown) > MANY_RUNS else "a run"),
         ("tick", "mean of the level"),
-        (SERIES[1], "mean (solid) and median (dashed) of all runs"),
     ]
     return figure, legend + cut(len(table))
+
+
+def _lines_of_all(axes, runtime_s, unit):
+    """Draw the mean and the median of all runs as lines with their values above."""
+    lines = {"mean": (runtime_s.mean(), "-"), "median": (runtime_s.median(), (0, (4, 3)))}
+    sides = ("left", "right") if lines["mean"][0] >= lines["median"][0] else ("right", "left")
+    for (name, (value, style)), side in zip(lines.items(), sides, strict=True):
+        at = value / unit.seconds
+        axes.axvline(at, color=SERIES[1], linewidth=1.2, linestyle=style)
+        axes.annotate(
+            f"{name} {unit.text(value)}",
+            (at, 1),
+            (3 if side == "left" else -3, 4),
+            xycoords=axes.get_xaxis_transform(),
+            textcoords="offset points",
+            ha=side,
+            color=SERIES[1],
+        )
 
 
 def _table(frame, field, unit, run_ids, table="levels"):

@@ -4,10 +4,11 @@ import pandas as pd
 
 from traincost.analysis import subsets
 from traincost.columns import PREFIX
+from traincost.printing import time_text
 from traincost.results.prose import say
 from traincost.results.result import Result
 from traincost.results.snapshot import counted
-from traincost.results.tables import Heading, Table, of_one, setting, two
+from traincost.results.tables import Heading, Table, of_one, setting
 
 
 def listing(runs, *, name=""):
@@ -32,9 +33,7 @@ def listing(runs, *, name=""):
     36
     """
     frame = _each(runs)
-    return Result.showing(
-        "listing", frame, [counted(runs)], _table(frame, runs.unit), prefix=name, of=runs.label
-    )
+    return Result.showing("listing", frame, [counted(runs)], _table(frame), prefix=name, of=runs.label)
 
 
 def _each(runs):
@@ -51,15 +50,15 @@ def _each(runs):
     return each
 
 
-def _table(frame, unit):
+def _table(frame):
     settings = [name for name in frame if name.startswith(PREFIX) and frame[name].nunique(dropna=False) > 1]
     return Table(
         "listing",
-        say("Each run with the settings that differ between these runs."),
+        say("Each run with the settings that differ between these runs"),
         (
             Heading("run_id", "run"),
             Heading("status", "status"),
-            Heading("runtime", f"runtime ({unit.symbol})", two),
+            Heading("runtime_s", "runtime", time_text),
             *(Heading(name, name.removeprefix(PREFIX), _printer(frame[name])) for name in settings),
         ),
         frame,

@@ -8,7 +8,6 @@ import csv
 import io
 import math
 import re
-import urllib.parse
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -74,23 +73,6 @@ def _line(values):
     out = io.StringIO()
     csv.writer(out).writerow([_spreadsheet(value) for value in values])
     return out.getvalue()  # RFC 4180: it ends with CR LF, and text that holds either is quoted
-
-
-def data_address(columns, rows, limit):
-    """Return a table's whole CSV as a ``data:`` address; None where it is longer than `limit` characters."""
-    address = _DATA
-    for row in (columns, *rows):
-        address += _quoted(_line(row))
-        if len(address) > limit:
-            return None
-    return address
-
-
-_DATA = "data:text/csv;charset=utf-8,"
-
-
-def _quoted(text):
-    return urllib.parse.quote(text, safe=",;:@/()!*=+", errors="replace")
 
 
 def _spreadsheet(value):

@@ -1,6 +1,6 @@
 """How the numbers of a sentence are named and printed."""
 
-from traincost.columns import count, decimals_within, percent
+from traincost.printing import count, share_text, time_text, two
 from traincost.results.prose import Name, Number, key  # noqa: F401 - the answers take it from here
 
 LEAST_SHARE = 0.00005  # of the runtime: what a sentence about sections still names
@@ -11,32 +11,27 @@ N_NAMED = 3  # levels, sections or factors that a sentence names
 
 def share(name, value):
     """Return a share of runtime, printed in percent."""
-    return Number(name, float(value), percent(value))
+    return Number(name, float(value), share_text(value))
 
 
 def share_within(name, value, low, high):
-    """Return a share of runtime, printed in percent with the decimals that its interval carries."""
-    return Number(name, float(value), percent(value, decimals_within(100 * low, 100 * high)))
+    """Return a share of runtime, printed in percent."""
+    return share(name, value)
+
+
+def duration(name, seconds):
+    """Return a time in the unit in which it reads best."""
+    return Number(name, float(seconds), time_text(seconds))
 
 
 def eta(name, value):
     """Return an effect size or a correlation, printed with two decimals."""
-    return Number(name, float(value), f"{value:.2f}")
+    return Number(name, float(value), two(value))
 
 
 def number_of(name, value):
     """Return a count of things."""
     return Number(name, int(value), count(value))
-
-
-def rounded(value, low, high):
-    """Return three shares in percent, with no more decimals than their interval can carry.
-
-    >>> rounded(0.3142, 0.2811, 0.3437), rounded(0.0123, 0.0099, 0.0147)
-    (('31 %', '28 %', '34 %'), ('1.2 %', '1.0 %', '1.5 %'))
-    """
-    decimals = decimals_within(100 * low, 100 * high)
-    return tuple(percent(end, decimals) for end in (value, low, high))
 
 
 def names(texts):

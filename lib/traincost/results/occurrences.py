@@ -3,13 +3,16 @@
 import numpy as np
 
 from traincost.analysis import knobs, sections
-from traincost.columns import significant
+from traincost.analysis.levels import level_runtimes
+from traincost.printing import time_text
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, cut, label_rows, plain_log_axis
 from traincost.results.numbers import N_NAMED, key, number_of, plural
 from traincost.results.prose import Name, Number, join, say
 from traincost.results.result import Result
 from traincost.results.svg import SERIES
 from traincost.results.tables import Heading, Table
+
+N_SLOWEST, N_FASTEST = 3, 2  # levels of many that the table shows
 
 
 def occurrences(runs, *, name=""):
@@ -27,7 +30,7 @@ def occurrences(runs, *, name=""):
         ``frame`` has a row per section and level, as `analysis.sections.per_occurrence` returns it.
     """
     by, t = runs.axes[0], runs.timing
-    scheduled = runs.cadence_section or knobs.scheduled(t)
+    scheduled = runs.cadence_section or knobs.scheduled(t, runs.section_kinds)
     repeated = sections.repeated_parts(t)
     parts = sections.per_occurrence(t, by, repeated)
     inside = sections.per_occurrence(t, by, sections.subsections(t))
@@ -35,34 +38,38 @@ def occurrences(runs, *, name=""):
     return Result.showing(
         "occurrences",
         table,
-        _slowest_and_fastest(parts, [scheduled, *repeated[:1]])
+        _slowest_and_fastest(parts, [scheduled, *repeated[:1]], runs.short(by.name))
         + _per_run(sections.counts(t, scheduled), scheduled),
         Figure.of("occurrences", parts, draw_occurrences, _caption, by.name),
         Figure.of("subsections", inside, draw_occurrences, _caption, by.name),
-        _table(table, by.name, len(runs.frame)),
+        _table(table, by.name, runs),
         prefix=name,
         of=runs.label,
     )
 
 
-def _slowest_and_fastest(timing, sections):
+def _slowest_and_fastest(timing, sections, short):
     """Time per occurrence of each of `sections`, said once: slowest and fastest levels."""
-    return [_slow_and_fast(timing, name) for name in dict.fromkeys(sections) if _n_levels(timing, name) > 1]
+    several = [name for name in dict.fromkeys(sections) if _n_levels(timing, name) > 1]
+    return [_slow_and_fast(timing, name, short) for name in several]
 
 
 def _n_levels(timing, section):
     return (timing["section"] == section).sum()
 
 
-def _slow_and_fast(timing, section):
+def _slow_and_fast(timing, section, short):
     rows = timing[timing["section"] == section].sort_values("per_occurrence_s", ascending=False)
 
     def listed(part):
-        return [say("{t} for {level}", t=_each(section, r), level=Name(r.level)) for r in part.itertuples()]
+        return [
+            say("{t} for {level}", t=_each(section, r), level=Name(short.get(r.level, r.level)))
+            for r in part.itertuples()
+        ]
 
     n = min(2, len(rows) // 2)
     return say(
-        "One occurrence of {s} takes {slow} on average, against {fast}.",
+        "Each time, {s} takes {slow}, against {fast}.",
         s=Name(section),
         slow=listed(rows.head(n)),
         fast=listed(rows.iloc[::-1].head(n)),
@@ -72,7 +79,7 @@ def _slow_and_fast(timing, section):
 def _each(section, row):
     seconds = row.per_occurrence_s
     name = key("occurrence", section, row.level, "seconds")
-    return Number(name, seconds, f"{significant(seconds, 3)} s")
+    return Number(name, seconds, time_text(seconds))
 
 
 def _per_run(counts, section):
@@ -98,12 +105,9 @@ def _caption(timing, name):
     """The section whose single occurrence takes longest."""
     means = timing.groupby("section", sort=False)["per_occurrence_s"].mean()
     top = means.idxmax()
-    value = Number(
-        key("occurrence", top, "mean_level_seconds"), float(means.max()), f"{significant(means.max(), 3)} s"
-    )
+    value = Number(key("occurrence", top, "mean_level_seconds"), float(means.max()), time_text(means.max()))
     return say(
-        "Time of one occurrence by section and {f}; of the sections shown {s} takes longest, {t} on "
-        "average over the levels.",
+        "What one time takes by section and {f}: {s} takes longest, {t} on average over the levels.",
         f=Name(name),
         s=Name(top),
         t=value,
@@ -131,27 +135,38 @@ def draw_occurrences(timing, name):
         plain_log_axis(axes, timed)
     label_rows(axes, levels)
     axes.set_ylabel(clipped(name))
-    axes.set_xlabel("seconds per occurrence (log scale)")
+    axes.set_xlabel("seconds each time (log scale)")
     axes.grid(axis="both")
     legend = [((markers[i], SERIES[i % len(SERIES)]), s) for i, s in enumerate(sections)]
     return figure, legend + cut(timing["level"].nunique())
 
 
-def _table(timing, name, n_runs):
-    """Seconds per occurrence, sections by levels."""
+def _table(timing, name, runs):
+    """Seconds per occurrence, sections by levels, the slowest runs' level first; of many levels the ends."""
     wide = timing.pivot(index="section", columns="level", values="per_occurrence_s")
-    levels = list(dict.fromkeys(timing["level"]))
+    order = level_runtimes(runs.runtime_s, runs.axes[0])["level"]
+    levels = [level for level in order if level in wide] or list(wide)
     wide = wide.reindex(index=list(dict.fromkeys(timing["section"])), columns=levels)
     # A level may be called like the column of the sections.
     wide.columns = [f"level.{level}" for level in levels]
+    many, short = len(levels) > N_SLOWEST + N_FASTEST, runs.short(name)
+    shown = [*levels[:N_SLOWEST], *levels[-N_FASTEST:]] if many else levels
     return Table(
         "occurrences",
-        say("Seconds per occurrence of each section, mean over runs, by {f}.", f=Name(name)),
+        say("What one time of each section takes, by {f}", f=Name(name)),
         (
-            Heading("section", "section"),
-            *(Heading(f"level.{level}", level, significant) for level in levels),
+            Heading("section", "section", code=True),
+            *(Heading(f"level.{level}", short.get(level, level), time_text) for level in shown),
         ),
         wide.reset_index(),
-        n_runs,
+        len(runs.frame),
         holds=("occurrence",),
+        note=say(
+            "Mean over runs; the {a} levels with the slowest runs and the {b} with the fastest of {n}.",
+            a=number_of("occurrences.n_slowest", N_SLOWEST),
+            b=number_of("occurrences.n_fastest", N_FASTEST),
+            n=number_of("occurrences.n_levels", len(levels)),
+        )
+        if many
+        else say("Mean over runs; slowest runs first."),
     )

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from traincost.analysis import plan as analysis
-from traincost.columns import count, percent, significant, time_unit
-from traincost.results.numbers import N_NAMED, names, number_of
+from traincost.printing import count, money, percent, plain, share_text, time_interval, time_text
+from traincost.results.numbers import N_NAMED, names, number_of, plural
 from traincost.results.prose import Number, say
 from traincost.results.result import Headline, Items, Result
-from traincost.results.tables import Heading, Table
+from traincost.results.tables import Heading, Table, as_printed
 
 FORMAT = "traincost/plan/1"
 MAX_LINES = 60  # configurations that are printed as text; the table has all
@@ -76,7 +76,7 @@ def plan(runs, levels=None, *, seeds=1, knobs=None, devices=1, price_per_hour=No
     Examples
     --------
     >>> print(plan(runs, {"task_name": ["sorting"]}, seeds=3))  # doctest: +ELLIPSIS
-    18 runs in 6 configurations: 500.51 s (478.40 to 523.98), 0.139 device-hours...
+    18 runs in 6 configurations take 8.3 min (8.0 to 8.7): 8.3 min of device time...
     """
     proposal = analysis.checked(
         {
@@ -90,58 +90,75 @@ def plan(runs, levels=None, *, seeds=1, knobs=None, devices=1, price_per_hour=No
         }
     )
     table = analysis.plan(runs.frame, runs.described, proposal, runs.timing if knobs else None, runs.excluded)
-    unit = time_unit(3600 * table["hours"].iloc[:-1].median() / seeds)
-    said = [_whole(table, currency, unit), *_with_knobs(table, unit), *failed(runs, table, unit)]
+    said = [_whole(table, currency), *_with_knobs(table), *failed(runs, table)]
     said += [*never_run(table), *trust(runs, table)]
     return Plan.showing(
         "plan",
         table,
         Headline((said[0],)),
         Items(tuple(said[1:])),
-        _table(table, currency, unit, len(runs)),
+        _table(table, currency, len(runs)),
         prefix=name,
         of=runs.label,
         proposal=proposal,
-        lines=(*(sentence.plain() for sentence in said), *configurations(table, unit)),
+        lines=(*(sentence.plain() for sentence in said), *configurations(table)),
     )
 
 
-def _whole(table, currency, unit):
+def _whole(table, currency):
     whole = table.iloc[-1]
-    money = ""
-    if "money" in table:
-        amount = Number("plan.money", float(whole["money"]), significant(whole["money"], 3))
-        money = say(", {amount} {currency}", amount=amount, currency=currency)
-    device_hours = float(whole["device_hours"])
     return say(
-        "{n} runs in {k} configurations: {hours} {unit} ({low} to {high}), {d} device-hours{money}",
+        "{n} {runs} in {k} {configurations} {take} {hours} ({low} to {high}): {spent}.",
         n=number_of("plan.n_runs", whole["n_runs"]),
+        runs=plural(whole["n_runs"], "run"),
         k=number_of("plan.n_configurations", len(table) - 1),
-        unit=unit.symbol,
-        d=Number("plan.device_hours", device_hours, significant(device_hours, 3)),
-        money=money,
-        **{end: _hours(whole, end, unit) for end in ("hours", "low", "high")},
+        configurations=plural(len(table) - 1, "configuration"),
+        take=plural(whole["n_runs"], "takes", "take"),
+        spent=spent("plan", whole, currency),
+        **interval("plan", whole),
     )
 
 
-def _hours(row, name, unit):
-    return Number(f"plan.{name}", float(row[name]), unit.number(3600 * row[name]))
+def hours_of(name, hours):
+    """Return hours as a number, in the unit in which they read best."""
+    return Number(name, float(hours), time_text(3600 * hours))
 
 
-def _with_knobs(table, unit):
+def interval(base, row, names=("hours", "low", "high")):
+    """Return hours and their interval as numbers by name, all in the unit of the former."""
+    texts = time_interval(*(3600 * row[name] for name in names))
+    return {
+        name: Number(f"{base}.{name}", float(row[name]), text)
+        for name, text in zip(names, texts, strict=True)
+    }
+
+
+def spent(base, row, currency):
+    """Say the device time, and what it costs where a price is given."""
+    hours = 3600 * row["device_hours"]
+    text = time_interval(hours, hours, hours)[0]  # in the unit of the hours beside it
+    cost = ""
+    if "money" in row:
+        cost = say(" for {m}", m=Number(f"{base}.money", float(row["money"]), money(row["money"], currency)))
+    return say(
+        "{d} of device time{cost}",
+        d=Number(f"{base}.device_hours", float(row["device_hours"]), text),
+        cost=cost,
+    )
+
+
+def _with_knobs(table):
     if "hours_at_least" not in table:
         return []
-    least = _hours(table.iloc[-1], "hours_at_least", unit)
     return [
         say(
-            "with the knobs turned at least {least} {unit}, if each saves the most that it can",
-            least=least,
-            unit=unit.symbol,
+            "With the knobs turned they take at least {least}, if each saves the most that it can.",
+            least=hours_of("plan.hours_at_least", table["hours_at_least"].iloc[-1]),
         )
     ]
 
 
-def failed(runs, table, unit):
+def failed(runs, table):
     """What failed runs would add, if they took the share of all hours that they took so far."""
     share = analysis.failed_share(runs.frame, runs.excluded)
     if not share:
@@ -149,10 +166,9 @@ def failed(runs, table, unit):
     hours = table["hours"].iloc[-1] * share / (1 - share)
     return [
         say(
-            "failed runs took {share} of all hours so far; the same share would add {hours} {unit}",
-            share=Number("plan.failed_share", share, percent(share, 1)),
-            hours=Number("plan.failed_hours", float(hours), unit.number(3600 * hours)),
-            unit=unit.symbol,
+            "Failed runs took {share} of all hours so far: the same share would add {hours}.",
+            share=Number("plan.failed_share", share, share_text(share)),
+            hours=hours_of("plan.failed_hours", hours),
         )
     ]
 
@@ -168,8 +184,10 @@ def never_run(table):
         listed.append(say("{n} more", n=number_of("plan.n_more_never_run", len(unseen) - N_NAMED)))
     return [
         say(
-            "never run so far, and predicted from what each setting does by itself: {n} of {of} "
-            "combinations ({l})",
+            "{n} of {of} combinations {were} never run, and {are} predicted from what each setting does by "
+            "itself: {l}.",
+            were=plural(len(unseen), "was", "were"),
+            are=plural(len(unseen), "is", "are"),
             n=number_of("plan.n_never_run", len(unseen)),
             of=number_of("plan.n_configurations", len(cells)),
             l=listed,
@@ -185,39 +203,59 @@ def trust(runs, table):
     if (unseen or not repeated) and analysis.interacts(runs.frame, runs.described):
         what = "a combination never run" if repeated else "any combination"
         said.append(
-            say("the factors interact in these runs: {what} may be off by more than the interval", what=what)
+            say(
+                "The settings act together in these runs: {what} may be off by more than its interval.",
+                what=what,
+            )
         )
     if unseen and analysis.hides_interactions(runs.frame, runs.described):
         said.append(
             say(
-                "whether settings act together cannot be told from these runs: if they do, a combination "
-                "never run may be off by more than the interval"
+                "Whether settings act together cannot be told from these runs: if they do, a combination "
+                "never run may be off by more than its interval."
             )
         )
     tested = analysis.left_out(runs.frame, runs.described)
     if len(tested):
         said.append(
             say(
-                "predicted from the others, {n} of {of} configurations run before lie within their {level} "
-                "interval",
+                "Predicted from the others, {n} of {of} configurations run before lie within their {level} "
+                "interval.",
                 n=number_of("predicted.n_inside", tested["inside"].sum()),
                 of=number_of("predicted.n", len(tested)),
-                level=Number("predicted.coverage", analysis.COVERAGE, percent(analysis.COVERAGE, 0)),
+                level=Number("predicted.coverage", analysis.COVERAGE, percent(analysis.COVERAGE)),
             )
         )
     return said
 
 
-def configurations(table, unit):
+def configurations(table):
     """Yield a line of text for each configuration of a plan."""
     cells = table.iloc[:-1]
     for row in cells.head(MAX_LINES).to_dict("records"):
         label = _label(row, table)
-        middle, low, high = (unit.number(3600 * row[end]) for end in ("hours", "low", "high"))
+        middle, ends = _texts(row)
         never = "" if row["n_before"] else ", never run"
-        yield f"  {label}: {middle} {unit.symbol} ({low} to {high}){never}"
+        yield plain(f"  {label}: {middle} ({ends}){never}")
     if len(cells) > MAX_LINES:
         yield f"  and {count(len(cells) - MAX_LINES)} more configurations"
+
+
+def _texts(row):
+    """Print hours, and their interval in the same unit."""
+    middle, low, high = time_interval(*(3600 * row[end] for end in ("hours", "low", "high")))
+    return middle, f"{low} to {high}"
+
+
+def printed_hours(frame):
+    """Add the hours of each row and their interval as they are printed."""
+    texts = [_texts(row) for row in frame.to_dict("records")]
+    return frame.assign(time=[middle for middle, _ in texts], interval=[ends for _, ends in texts])
+
+
+def device_time(hours):
+    """Print hours in the unit in which they read best."""
+    return time_text(3600 * hours)
 
 
 def _label(row, table):
@@ -230,13 +268,10 @@ def factors_of(table):
     return [name for name in table if name.startswith("level.")]
 
 
-def _table(frame, currency, unit, n_runs):
-    def hours(value):
-        return unit.number(3600 * value)
-
+def _table(frame, currency, n_runs):
     failed = frame["failed_hours"].iloc[-1] > 0
     least = Heading(
-        "hours_at_least", "at least", hours, "with the knobs turned, if each saves all that it can"
+        "hours_at_least", "at least", device_time, "with the knobs turned, if each saves all that it can"
     )
     return Table(
         "plan",
@@ -250,15 +285,18 @@ def _table(frame, currency, unit, n_runs):
                 "completed runs; 0: never run, and predicted from its settings",
             ),
             Heading("n_runs", "runs", count),
-            Heading("hours", f"time ({unit.symbol})", hours),
-            Heading("low", "from", hours, f"{percent(analysis.COVERAGE, 0)} prediction interval"),
-            Heading("high", "to", hours),
+            Heading("time", "time", as_printed),
+            Heading("interval", "interval", as_printed, f"{percent(analysis.COVERAGE)} prediction interval"),
             *([least] if "hours_at_least" in frame else []),
-            Heading("device_hours", "device-hours", significant),
-            *([Heading("money", currency, significant)] if "money" in frame else []),
-            *([Heading("failed_hours", "failed", hours, "what failed runs would add")] if failed else []),
+            Heading("device_hours", "device time", device_time),
+            *([Heading("money", currency, money)] if "money" in frame else []),
+            *(
+                [Heading("failed_hours", "failed", device_time, "what failed runs would add")]
+                if failed
+                else []
+            ),
         ),
-        frame,
+        printed_hours(frame),
         n_runs,
         "completed runs that it is predicted from",
     )
@@ -270,9 +308,9 @@ def as_json(planned):
     content = {"format": FORMAT, "coverage": analysis.COVERAGE, "proposal": planned.proposal}
     content["configurations"] = table.iloc[:-1].to_dict("records")
     content["total"] = table.drop(columns=factors_of(table)).iloc[-1].to_dict()
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1, default=plain) + "\n"
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1, default=as_builtin) + "\n"
 
 
-def plain(value):
+def as_builtin(value):
     """Return what JSON has no type for as what it has."""
     return value.item() if hasattr(value, "item") else str(value)

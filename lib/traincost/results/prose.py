@@ -9,6 +9,8 @@ import hashlib
 import string
 from dataclasses import dataclass
 
+from traincost.printing import plain
+
 MAX_KEY_PART = 120  # characters of a name in a key; a longer one is cut, and told apart by a hash
 
 
@@ -29,6 +31,13 @@ class Name:
 
 
 @dataclass(frozen=True)
+class Phrase:
+    """Words from a parameter, set as words and not as a name."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class When:
     """A date or time."""
 
@@ -37,7 +46,7 @@ class When:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sequence of words (str), `Number`, `Name` and `When`."""
+    """A sequence of words (str), `Number`, `Name`, `Phrase` and `When`."""
 
     parts: tuple
 
@@ -52,8 +61,8 @@ class Sentence:
         return repr(self.plain())
 
     def plain(self):
-        """Return the sentence as text."""
-        return "".join(part if isinstance(part, str) else part.text for part in self.parts)
+        """Return the sentence as text, with an ordinary space before units."""
+        return "".join(map(_plain, self.parts))
 
 
 def say(template, **parts):
@@ -86,6 +95,12 @@ def join(sentences, separator=" "):
             parts.append(separator)
         parts.extend(sentence.parts)
     return Sentence(tuple(parts))
+
+
+def _plain(part):
+    if isinstance(part, str):
+        return part
+    return plain(part.text) if isinstance(part, Number) else part.text
 
 
 def _flat(part):

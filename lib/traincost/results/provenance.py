@@ -5,11 +5,13 @@ import json
 import pandas as pd
 
 from traincost.analysis.fields import ALL_RUNS
-from traincost.columns import count
+from traincost.printing import count, time_text
 from traincost.results.numbers import number_of
-from traincost.results.prose import Number, say
-from traincost.results.result import Result
+from traincost.results.prose import Name, Number, say
+from traincost.results.result import More, Result
 from traincost.results.tables import MAX_RUN_ROWS, MAX_RUNS, Heading, Table, of_one
+
+MAX_SHARED = 12  # settings that all runs share, named where none were asked for
 
 
 def provenance(runs, *, name=""):
@@ -30,12 +32,44 @@ def provenance(runs, *, name=""):
     return Result.showing(
         "provenance",
         runs.fields,
-        _permutations(runs.effects),
-        _runs_table(runs.frame, by, across, runs.unit),
-        _fields_table(runs.fields, len(runs.frame)),
+        _same_in_every_run(runs),
+        runs.result.tables.get("excluded"),
+        runs.result.tables.get("notes"),
+        More(
+            say("The {n} runs, slowest first", n=number_of("runtime.n", len(runs))),
+            (_runs_table(runs.frame, by, across),),
+        ),
+        More(
+            say("What each setting is taken for, and how the verdicts were reached"),
+            (_permutations(runs.effects), _fields_table(runs.fields, len(runs.frame)), _names_table(runs)),
+        ),
         prefix=name,
         of=runs.label,
     )
+
+
+def _same_in_every_run(runs):
+    """The settings that all runs share: those asked for, or the shortest-named few."""
+    shared = {field.name: field.labels[0] for field in runs.described if field.kind == "shared"}
+    asked = runs.shared_settings
+    chosen = sorted(shared, key=len)[:MAX_SHARED] if asked is None else [n for n in asked if n in shared]
+    if not chosen:
+        return []
+    more = len(shared) - len(chosen) if asked is None else 0
+    return [
+        say(
+            "Same in every run: {s}{tail}.",
+            s=[
+                say("{name} {value}", name=Name(name), value=Name(_short_level(shared[name])))
+                for name in chosen
+            ],
+            tail=say(", and {n} more", n=number_of("settings.more", more)) if more else "",
+        )
+    ]
+
+
+def _short_level(text, limit=60):
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _permutations(effects):
@@ -53,16 +87,11 @@ def _permutations(effects):
         )
     ]
     if n_runs == n_configurations:
-        said.append(
-            say(
-                "In this collection no configuration was repeated, so what varies between repetitions is "
-                "not known."
-            )
-        )
+        said.append(say("No configuration was repeated, so how far repetitions differ is not known."))
     return said
 
 
-def _runs_table(frame, by, across, unit):
+def _runs_table(frame, by, across):
     """The runs with their files and settings, the slowest first: where every other table comes from."""
     shown = [field for field in (by, across) if field is not None and field.name != ALL_RUNS]
     levels = {f"level.{f.name}": [f.labels[code] for code in f.codes] for f in shown}
@@ -77,7 +106,7 @@ def _runs_table(frame, by, across, unit):
         (
             Heading("run_id", "run"),
             *(Heading(f"level.{f.name}", f.name) for f in shown),
-            Heading("runtime_s", f"runtime ({unit.symbol})", unit.number),
+            Heading("runtime_s", "runtime", time_text),
             Heading("path", "file"),
         ),
         listed,
@@ -85,6 +114,7 @@ def _runs_table(frame, by, across, unit):
         origins=of_one(listed["run_id"]),
         holds=("runtime",),
         limit=MAX_RUN_ROWS,
+        aliases=("runtime-snapshot",),
     )
 
 
@@ -96,6 +126,24 @@ def _of_all(n, of):
         "slowest {n} of {of} completed runs",
         n=Number("runs.n_listed", n, count(n)),
         of=Number("runtime.n", of, count(of)),
+    )
+
+
+def _names_table(runs):
+    """The whole names of levels that a page shortens."""
+    rows = [
+        (field.name, short, level)
+        for field in runs.described
+        if field.is_factor
+        for level, short in runs.short(field.name).items()
+        if short != level
+    ]
+    return Table(
+        "names",
+        say("Levels whose names are shortened here"),
+        (Heading("setting", "setting"), Heading("short", "here"), Heading("level", "whole name", code=True)),
+        pd.DataFrame(rows, columns=["setting", "short", "level"]),
+        len(runs.frame),
     )
 
 

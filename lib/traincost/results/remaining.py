@@ -6,22 +6,27 @@ import pandas as pd
 
 from traincost.analysis import plan as planning
 from traincost.analysis import remaining as analysis
-from traincost.columns import count, percent, significant, time_unit
+from traincost.printing import count, money, percent
 from traincost.results.numbers import number_of, plural
 from traincost.results.plan import (
     Plan,
+    as_builtin,
     configurations,
+    device_time,
     factors_of,
     failed,
+    interval,
     never_run,
-    plain,
+    printed_hours,
+    spent,
     trust,
 )
-from traincost.results.prose import Number, When, say
+from traincost.results.prose import When, say
 from traincost.results.result import Headline, Items
-from traincost.results.tables import Heading, Table
+from traincost.results.tables import Heading, Table, as_printed
 
 FORMAT = "traincost/remaining/1"
+_WALL = ("wall_middle", "wall_low", "wall_high")
 
 
 def remaining(
@@ -78,26 +83,25 @@ def remaining(
     proposal["seeds"] = seeds  # None: as many as were seen
     found = analysis.remaining(runs.frame, runs.described, runs.excluded, proposal, at_once)
     table = found.frame
-    unit = time_unit(runs.runtime_s.median())
-    said = [_whole(found, currency, unit)]
+    said = [_whole(found, currency)]
     if len(table) > 1:
-        said += [*_until(found, unit), *failed(runs, table, unit), *never_run(table), *trust(runs, table)]
+        said += [*_until(found), *failed(runs, table), *never_run(table), *trust(runs, table)]
     said += _unsure(found)
     return Plan.showing(
         "remaining",
         table,
         Headline((said[0],)),
         Items(tuple(said[1:])),
-        _table(table, currency, unit, len(runs)) if len(table) > 1 else None,
+        _table(table, currency, len(runs)) if len(table) > 1 else None,
         prefix=name,
         of=runs.label,
         proposal={**proposal, "at_once": at_once},
-        lines=(*(sentence.plain() for sentence in said), *configurations(table, unit)),
+        lines=(*(sentence.plain() for sentence in said), *configurations(table)),
         more={"remaining": _numbers(found)},
     )
 
 
-def _whole(found, currency, unit):
+def _whole(found, currency):
     whole = found.frame.iloc[-1]
     n = number_of("remaining.n_combinations", found.n_combinations)
     if len(found.frame) == 1:
@@ -106,55 +110,40 @@ def _whole(found, currency, unit):
         return say(
             "Nothing remains: each of the {n} combinations of the grid was run{often}.", n=n, often=often
         )
-    device_hours = float(whole["device_hours"])
-    money = ""
-    if "money" in found.frame:
-        amount = Number("remaining.money", float(whole["money"]), significant(whole["money"], 3))
-        money = say(", {amount} {currency}", amount=amount, currency=currency)
     return say(
-        "{left} {runs} of {n} combinations {remain}, {work} of them at work: {hours} {unit} "
-        "({low} to {high}), {d} device-hours{money}",
+        "{left} {runs} of {n} combinations {remain}, {work} of them at work. {they} {hours} "
+        "({low} to {high}): {spent}.",
         left=number_of("remaining.n_runs", whole["n_to_run"] + whole["n_at_work"]),
         runs=plural(whole["n_to_run"] + whole["n_at_work"], "run"),
         remain=plural(whole["n_to_run"] + whole["n_at_work"], "remains", "remain"),
+        they=plural(whole["n_to_run"] + whole["n_at_work"], "It takes", "They take"),
         n=n,
         work=number_of("remaining.n_at_work", whole["n_at_work"]),
-        unit=unit.symbol,
-        d=Number("remaining.device_hours", device_hours, significant(device_hours, 3)),
-        money=money,
-        **{end: _hours(end, whole[end], unit) for end in ("hours", "low", "high")},
+        spent=spent("remaining", whole, currency),
+        **interval("remaining", whole),
     )
 
 
-def _hours(name, value, unit):
-    return Number(f"remaining.{name}", float(value), unit.number(3600 * value))
-
-
-def _until(found, unit):
+def _until(found):
     """When the last run ends, if as many run at once as so far."""
     middle, low, high = found.wall_hours
     if middle != middle:
-        return [say("when the runs started is not recorded, so when the rest ends is not known: set at_once")]
+        return [say("When the runs started is not recorded: set at_once to learn when the rest ends.")]
     took = say(
-        "with {k} at once, the last ends after {middle} {unit} ({low} to {high})",
+        "With {k} at once, the last ends after {wall_middle} ({wall_low} to {wall_high})",
         k=number_of("remaining.at_once", found.at_once),
-        unit=unit.symbol,
-        **{
-            end: _hours(f"wall_{end}", value, unit)
-            for end, value in (("middle", middle), ("low", low), ("high", high))
-        },
+        **interval("remaining", dict(zip(_WALL, found.wall_hours, strict=True)), _WALL),
     )
     if found.latest_s != found.latest_s:
-        return [took]
+        return [say("{took}.", took=took)]
+    ends = [When(_moment(found.latest_s + 3600 * hours)) for hours in (middle, low, high)]
     return [
         say(
-            "{took}: on {end} ({a} to {b}), counted from {latest}, the last moment that a run recorded",
+            "{took}: on {end}{range}, counted from {latest}, the last moment that a run recorded.",
             took=took,
+            end=ends[0],
+            range=say(" ({a} to {b})", a=ends[1], b=ends[2]) if ends[1] != ends[2] else "",
             latest=When(_moment(found.latest_s)),
-            **{
-                name: When(_moment(found.latest_s + 3600 * hours))
-                for name, hours in (("end", middle), ("a", low), ("b", high))
-            },
         )
     ]
 
@@ -172,7 +161,7 @@ def _unsure(found):
     if found.n_overdue:
         said.append(
             say(
-                "{n} {runs} at work longer than nearly all that was predicted, and {are} taken to end now",
+                "{n} {runs} at work longer than nearly all that was predicted, and {are} taken to end now.",
                 n=number_of("remaining.n_overdue", found.n_overdue),
                 runs=plural(found.n_overdue, "run is", "runs are"),
                 are=plural(found.n_overdue, "is", "are"),
@@ -181,8 +170,8 @@ def _unsure(found):
     if found.n_unknown:
         said.append(
             say(
-                "{n} {runs} at work or failed with a level that no completed run has: left out, since "
-                "nothing is known of it",
+                "{n} {runs} at work or failed with a level that no completed run has: nothing is known of "
+                "it, so it is left out.",
                 n=number_of("remaining.n_unknown", found.n_unknown),
                 runs=plural(found.n_unknown, "run is", "runs are"),
             )
@@ -190,10 +179,7 @@ def _unsure(found):
     return said
 
 
-def _table(frame, currency, unit, n_runs):
-    def hours(value):
-        return unit.number(3600 * value)
-
+def _table(frame, currency, n_runs):
     return Table(
         "remaining",
         say("What is left of each combination, and of the whole."),
@@ -202,13 +188,12 @@ def _table(frame, currency, unit, n_runs):
             Heading("n_before", "run before", count, "completed runs"),
             Heading("n_at_work", "at work", count),
             Heading("n_to_run", "to run", count),
-            Heading("hours", f"time left ({unit.symbol})", hours),
-            Heading("low", "from", hours, f"{percent(planning.COVERAGE, 0)} prediction interval"),
-            Heading("high", "to", hours),
-            Heading("device_hours", "device-hours", significant),
-            *([Heading("money", currency, significant)] if "money" in frame else []),
+            Heading("time", "time left", as_printed),
+            Heading("interval", "interval", as_printed, f"{percent(planning.COVERAGE)} prediction interval"),
+            Heading("device_hours", "device time", device_time),
+            *([Heading("money", currency, money)] if "money" in frame else []),
         ),
-        frame,
+        printed_hours(frame),
         n_runs,
         "completed runs that it is predicted from",
         holds=("remaining", "plan"),
@@ -245,4 +230,4 @@ def as_json(left):
     content = {"format": FORMAT, "coverage": planning.COVERAGE, "proposal": left.proposal, **numbers}
     content["combinations"] = table.iloc[:-1].to_dict("records")
     content["total"] = whole
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1, default=plain) + "\n"
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1, default=as_builtin) + "\n"

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from traincost.analysis import effects
-from traincost.columns import PREFIX, SCORE_PREFIX, percent, significant
+from traincost.columns import PREFIX, SCORE_PREFIX
 from traincost.errors import ParameterError
+from traincost.printing import share_text, significant, time_text
 from traincost.results.prose import Name, Number, say
 
 RUNTIME = "runtime_s"
@@ -99,13 +100,13 @@ class Response:
     def change(self, key, size, value):
         """Return a difference on the tested scale as a number in words: in percent, or as it is."""
         if self.log:
-            return Number(key, float(np.expm1(value)), percent(abs(np.expm1(value)), 0))
+            return Number(key, float(np.expm1(value)), share_text(abs(np.expm1(value))))
         return Number(key, float(value), significant(size))
 
     def value(self, key, value):
         """Return one of its values as a number."""
         if self.kind == SECONDS:
-            return Number(key, float(value), self.runs.unit.text(value))
+            return Number(key, float(value), time_text(value))
         return Number(key, float(value), significant(value))
 
     def each(self, at):

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
+from markupsafe import Markup
 
 from traincost.results import html, style
 from traincost.results.figures import Figure
+from traincost.results.prose import Sentence, join, say
 from traincost.results.tables import MAX_RUNS, Table
 
 MIME = "application/vnd.traincost.result+json"
@@ -46,6 +48,125 @@ class Headline:
 
 
 @dataclass(frozen=True, eq=False)
+class Answer:
+    """What a page answers first: one to a page, with the id ``answer``.
+
+    Attributes
+    ----------
+    finding : Sentence
+        The headline, without a full stop.
+    lead : Sentence, optional
+        What to do, in bold, which the first of `do` goes on from.
+    do : tuple of Sentence
+        What it saves, and how that is known.
+    figure : Bars or Figure, optional
+    facts : tuple of (Sentence, Sentence)
+        A few figures, each with what it is.
+    """
+
+    finding: Sentence
+    lead: Sentence | None = None
+    do: tuple = ()
+    figure: object = None
+    facts: tuple = ()
+
+    @property
+    def first(self):
+        """The headline and what to do."""
+        lead = [join([self.lead, *self.do[:1]])] if self.lead else self.do[:1]
+        return (self.finding, *lead, *self.do[1:])
+
+    @property
+    def others(self):
+        """The facts, as sentences."""
+        return tuple(say("{figure} {what}.", figure=figure, what=what) for figure, what in self.facts)
+
+    @property
+    def sentences(self):
+        """All that it says, in order."""
+        return (*self.first, *self.others)
+
+    @property
+    def inside(self):
+        """The blocks that it holds."""
+        return (self.figure,) if self.figure is not None else ()
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """A figure made of bars (`fluid`), whose text has one size at every width.
+
+    Attributes
+    ----------
+    name : str
+        Its anchor, and its name in the JSON.
+    frame : DataFrame
+        What it shows.
+    drawing : Markup
+        As `fluid` makes it, under the same name.
+    caption : Sentence
+    note : Sentence, optional
+        Below it, small.
+    legend : Markup, optional
+        As `fluid.legend` makes it.
+    quiet : bool
+        The caption stands below it, small: of the figure of an `Answer`.
+    drawn : Figure, optional
+        The same for a paper, which `Result.plot` draws.
+    aliases : tuple of str
+        Ids that once stood here, and still lead to it.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    drawing: Markup
+    caption: Sentence
+    note: Sentence | None = None
+    legend: str = ""
+    quiet: bool = False
+    drawn: Figure | None = None
+    aliases: tuple = ()
+
+    @property
+    def said(self):
+        """The caption and what stands below, as sentences."""
+        return (self.caption, self.note) if self.note else (self.caption,)
+
+    def plot(self):
+        """Return it as a matplotlib figure.
+
+        Raises
+        ------
+        ValueError
+            It has none.
+        """
+        if self.drawn is None:
+            raise ValueError(f"the figure {self.name!r} is one of a page, and cannot be plotted")
+        return self.drawn.plot()
+
+
+@dataclass(frozen=True, eq=False)
+class More:
+    """What is seen once it is opened, and in print: never the only place of what the prose uses.
+
+    Attributes
+    ----------
+    summary : Sentence
+        What is inside.
+    blocks : tuple
+        As a `Result` has them; what is None or empty is left out.
+    """
+
+    summary: Sentence
+    blocks: tuple
+
+    @property
+    def inside(self):
+        """The blocks that it holds."""
+        return _made(self.blocks)
+
+
+@dataclass(frozen=True, eq=False)
 class Result:
     """The answer to one question.
 
@@ -56,7 +177,8 @@ class Result:
     frame : DataFrame
         Its numbers.
     blocks : tuple
-        What it shows, in order: `Paragraph`, `Items`, `Headline`, `Table`, `Figure`.
+        What it shows, in order: `Paragraph`, `Items`, `Headline`, `Answer`, `Table`, `Figure`, `Bars`,
+        `More`.
     prefix : str
         Stands before the keys of its numbers on a page, so that two answers to one question can
         stand on it; empty for the first.
@@ -79,8 +201,7 @@ class Result:
     @classmethod
     def showing(cls, name, frame, *blocks, **named):
         """Return a result of blocks: a list is a paragraph; what is None or empty is left out."""
-        made = [Paragraph(tuple(b)) if isinstance(b, list | tuple) else b for b in blocks]
-        return cls(name, frame, tuple(b for b in made if b is not None and _has_content(b)), **named)
+        return cls(name, frame, _made(blocks), **named)
 
     @classmethod
     def of_parts(cls, name, frame, parts, prefix="", of="", more=None):
@@ -103,13 +224,13 @@ class Result:
         return [*super().__dir__(), *self.parts]
 
     def _all(self, kind):
-        own = [block for block in self.blocks if isinstance(block, kind)]
+        own = [block for block in _unfolded(self.blocks) if isinstance(block, kind)]
         return own + [block for part in self.parts.values() for block in part._all(kind)]
 
     @property
     def sentences(self):
         """The sentences of the answer, in order."""
-        return [s for block in self._all(Paragraph | Items | Headline) for s in block.sentences]
+        return [s for block in self._all(_SAYING) for s in block.sentences]
 
     @property
     def tables(self):
@@ -118,13 +239,19 @@ class Result:
 
     @property
     def figures(self):
-        """Name of each figure to the `Figure`, which has `plot`."""
-        return {figure.name: figure for figure in self._all(Figure)}
+        """Name of each figure to the `Figure` or `Bars`, which has `plot`.
+
+        Among them are those that a page shows as a table.
+        """
+        blocks = self._all(Figure | Bars | Table)
+        figures = [block.drawn if isinstance(block, Table) else block for block in blocks]
+        return {figure.name: figure for figure in figures if figure is not None}
 
     @property
     def numbers(self):
         """Key of each number in the sentences and captions to its value."""
-        captions = [block.caption for block in self._all(Table | Figure)]
+        captions = [said for block in self._all(Table | Figure | Bars) for said in block.said]
+        captions += [block.summary for block in self._all(More)]
         found = {}
         for sentence in (*self.sentences, *captions):
             for number in sentence.numbers():
@@ -167,7 +294,7 @@ class Result:
 
     def html(self):
         """Return the answer as HTML, every text in it escaped."""
-        own = [_html(block) for block in self.blocks]
+        own = [as_html(block) for block in self.blocks]
         return "\n".join([*own, *(part.html() for part in self.parts.values())])
 
     def _repr_html_(self):
@@ -179,11 +306,13 @@ class Result:
     def data(self):
         """Return the numbers, tables and figures as JSON has them, as the exporter takes them."""
         captions = {}
-        for block in self._all(Figure | Table):
-            for number in block.caption.numbers():
+        for block in self._all(Figure | Bars | Table):
+            for number in (number for said in block.said for number in said.numbers()):
                 captions.setdefault(number.key, _anchor(block))
         headlines = [s.plain() for block in self._all(Headline) for s in block.sentences]
-        said = [s.plain() for block in self._all(Paragraph | Items) for s in block.sentences]
+        headlines += [s.plain() for block in self._all(Answer) for s in block.first]
+        said = [s.plain() for block in self._all(Answer) for s in block.others]
+        said += [s.plain() for block in self._all(Paragraph | Items) for s in block.sentences]
         return {
             "format": FORMAT,
             "name": self.name,
@@ -201,38 +330,73 @@ class Result:
         }
 
 
+_SAYING = Paragraph | Items | Headline | Answer
+
+
+def _made(blocks):
+    """Return blocks as a result has them: a list is a paragraph; what is None or empty is left out."""
+    made = [Paragraph(tuple(b)) if isinstance(b, list | tuple) else b for b in blocks]
+    return tuple(block for block in made if block is not None and _has_content(block))
+
+
 def _has_content(block):
     if isinstance(block, Paragraph | Items | Headline):
         return bool(block.sentences)
+    if isinstance(block, More):
+        return bool(block.inside)
     return not isinstance(block, Table) or len(block.frame) > 0
+
+
+def _unfolded(blocks):
+    """Yield blocks and those inside them, in the order in which they are read."""
+    for block in blocks:
+        yield block
+        if isinstance(block, Answer | More):
+            yield from _unfolded(block.inside)
 
 
 def _anchor(block):
     return f"{'table' if isinstance(block, Table) else 'figure'}-{block.name}"
 
 
-def _html(block):
-    if isinstance(block, Table):
-        return html.table(block)
-    if isinstance(block, Figure):
-        return html.figure(block)
+def as_html(block):
+    """Return a block as HTML, every text in it escaped."""
+    if isinstance(block, Answer):
+        return html.answer(block, _joined(block.inside))
+    if isinstance(block, More):
+        return html.more(block, _joined(block.inside))
     if isinstance(block, Items):
         return html.items(block.sentences, block.ordered)
-    if isinstance(block, Headline):
-        return html.headline(block.sentences)
-    return html.paragraph(block.sentences) if isinstance(block, Paragraph) else block.html()
+    writers = {
+        Table: html.table,
+        Figure: html.figure,
+        Bars: html.bars,
+        Headline: lambda headline: html.headline(headline.sentences),
+        Paragraph: lambda paragraph: html.paragraph(paragraph.sentences),
+    }
+    return writers[type(block)](block) if type(block) in writers else block.html()
+
+
+def _joined(blocks):
+    """Return blocks that another holds as HTML."""
+    return Markup("\n".join(map(as_html, blocks)))
 
 
 def table_data(table):
     """Return a table as the JSON has it, whole."""
     return {
         "caption": table.caption.plain(),
-        "columns": [str(name) for name in table.frame.columns],
+        **_note(table),
+        "columns": [str(name) for name in table.data.columns],
         "n_runs": int(table.n_runs),
         "filter": table.filter,
-        "rows": html.jsonable(table.frame.to_dict("records")),
+        "rows": html.jsonable(table.data.to_dict("records")),
         "origins": [_origin(origin) for origin in table.origin_of_rows()],
     }
+
+
+def _note(block):
+    return {"note": block.note.plain()} if block.note else {}
 
 
 def _origin(origin):
@@ -249,6 +413,7 @@ def _figure_data(figure):
         rows = [{"level": level, "values": row} for level, row in zip(frame.index, rows, strict=True)]
     return {
         "caption": figure.caption.plain(),
+        **_note(figure),
         "n_rows": len(figure.frame),
         "rows": html.jsonable(rows),
     }

@@ -6,18 +6,20 @@ when it is first asked for, and once.
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
 from traincost.analysis import effects, fields, knobs, levels, order, sections, subsets
+from traincost.analysis.kinds import checked_kinds
 from traincost.analysis.knobs import knobs_of
-from traincost.columns import TimeUnit, time_unit
 from traincost.errors import ParameterError
+from traincost.printing import TimeUnit, time_unit
 from traincost.reading.collection import Collection, read_collection
 from traincost.reading.formats.table import Table as TableColumns
 from traincost.results.snapshot import nothing_chosen, snapshot
 from traincost.results.tables import MAX_RUNS
+from traincost.words import short_names
 
 
 def read(
@@ -31,11 +33,13 @@ def read(
     columns="",
     knobs=None,
     cadence_section="",
+    section_kinds=None,
     shared_settings=None,
     progress=None,
     workers=1,
     scheduler="",
     show=(),
+    where=None,
     **table,
 ):
     """Read the runs under a directory, of an index, or of a table.
@@ -59,6 +63,9 @@ def read(
         What could be changed (`analysis.knobs.Knob`); proposed from the sections if left out.
     cadence_section : str
         Section whose count is the number of scheduled evaluations.
+    section_kinds : dict of str to str, optional
+        Sections, or patterns in which ``*`` matches anything, to the kind of work that they are, where
+        their names do not tell (`analysis.kinds.KINDS`).
     shared_settings : list of str, optional
         Settings that are named among what all runs share; the shortest few if left out.
     progress : callable, optional
@@ -67,6 +74,8 @@ def read(
         Where to read: processes, or the address of a Dask scheduler.
     show : str or list of str
         Settings that are shown although they look like a secret, a person or a machine.
+    where : mapping, optional
+        Which of the runs are taken: setting to its level or levels, or to ``{"min": 1, "max": 2}``.
     **table
         Which column of a table is what (`reading.formats.table.Table`): ``runtime_column``, …
 
@@ -101,7 +110,7 @@ def read(
         scheduler=scheduler,
         show=listed("show", show),
     )
-    return Runs(
+    runs = Runs(
         collection,
         replicates=listed("replicates", replicates),
         factors=listed("factors", factors),
@@ -109,9 +118,11 @@ def read(
         columns=columns,
         knobs=None if knobs is None else tuple(knobs_of(knobs)),
         cadence_section=cadence_section,
+        section_kinds=checked_kinds(section_kinds or {}),
         shared_settings=None if shared_settings is None else listed("shared_settings", shared_settings),
         runtime_columns=tuple(listed("runtime_column", columns_of_table.runtime_column)),
     )
+    return runs.where(where) if where else runs
 
 
 def listed(name, value):
@@ -132,7 +143,7 @@ class Runs:
     ----------
     collection : Collection
         What was read.
-    replicates, factors, rows, columns, knobs, cadence_section, shared_settings
+    replicates, factors, rows, columns, knobs, cadence_section, section_kinds, shared_settings
         As `read` takes them.
     runtime_columns : tuple of str
         Columns of a table that the runtime is the sum of; empty for a directory.
@@ -149,6 +160,7 @@ class Runs:
     columns: str = ""
     knobs: tuple | None = None
     cadence_section: str = ""
+    section_kinds: Mapping = field(default_factory=dict)
     shared_settings: tuple | None = None
     runtime_columns: tuple = ()
     chosen: str = ""
@@ -215,6 +227,13 @@ class Runs:
         ]
         return pd.DataFrame(rows, columns=["field", "kind", "n_levels", "level", "reason"])
 
+    def short(self, setting):
+        """Return a mapping of the levels of a setting to what a page calls them (`words.short_names`)."""
+        for described in self.described:
+            if described.name == setting:
+                return short_names(described.labels)
+        return {}
+
     @functools.cached_property
     def timing(self):
         """The sections as arrays (`analysis.sections.Timing`)."""
@@ -244,7 +263,13 @@ class Runs:
     @functools.cached_property
     def bounds(self):
         """What each knob can save at most (`analysis.knobs.bounds`)."""
-        return knobs.bounds(self.timing, self.knobs, self.cadence_section or None, self.axes[0].codes)
+        return knobs.bounds(
+            self.timing,
+            self.knobs,
+            self.cadence_section or None,
+            self.axes[0].codes,
+            self.section_kinds,
+        )
 
     @property
     def more(self):

@@ -6,8 +6,10 @@ import pandas as pd
 
 from traincost.analysis import sections
 from traincost.analysis.sections import OTHER, UNATTRIBUTED
-from traincost.columns import count, percent, significant
+from traincost.printing import count, percent, ratio_text, share_text, time_parts, time_text
+from traincost.results import fluid
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, cut, label_rows
+from traincost.results.names import hue, section_names
 from traincost.results.numbers import (
     LARGE_REST,
     LEAST_SHARE,
@@ -19,11 +21,14 @@ from traincost.results.numbers import (
     plural,
     share,
 )
-from traincost.results.prose import Name, Number, join, say
-from traincost.results.result import Result
+from traincost.results.prose import Name, Number, say
+from traincost.results.result import More, Result
 from traincost.results.svg import INK, PAGE, REST, SERIES
-from traincost.results.tables import Heading, Table, times
+from traincost.results.tables import ELSEWHERE, Bar, Heading, Table
 
+LEAST_INSIDE = 0.02  # of the part around it: what is named inside it
+APART = 0.02  # by which mean share and share of all hours differ, to tell both
+LEAST_LISTED = 0.001  # of a run: a smaller section stands in the details
 LABELLED = 0.05  # of a bar: what is wide enough for its number
 
 
@@ -48,51 +53,23 @@ def shares(runs, *, name=""):
         "shares",
         table,
         _where_time_goes(table, runs.composition),
-        Figure.of("composition", drawn, draw_composition, _caption),
-        _table(table),
+        _table(table, runs.section_kinds, drawn),
+        More(
+            say("Shares in full: of all hours, where present, and what is inside"),
+            (_full(table, runs.section_kinds),),
+        ),
         prefix=name,
         of=runs.label,
     )
 
 
 def _where_time_goes(shares, composition):
-    """The largest parts of the runtime, what is inside the largest, and the untimed rest."""
+    """The largest part of the runtime, what is inside it, and the untimed rest."""
     rest = shares.iloc[-1]
     if len(shares) < 2:
         return [say("The runs recorded no sections, so where their time went cannot be said.")]
     parts = _parts(shares, composition)
-    top = parts.index[0]
-    said = [_dominant(top, parts, shares)]
-    some = _in_some(shares)
-    within = shares[(shares["parent"] == top) & (shares["share"] >= LEAST_SHARE)]
-    if len(within):
-        said.append(
-            say(
-                "Within it, {children}.",
-                children=[
-                    say(
-                        "{s} takes {x}{some}",
-                        s=Name(r.section),
-                        x=_part_share(r.section, r.share),
-                        some=some.get(r.section, ""),
-                    )
-                    for r in within.head(N_NAMED).itertuples()
-                ],
-            )
-        )
-    others = parts.iloc[1 : N_LISTED + 1]
-    if len(others):
-        said.append(
-            say(
-                "Next {come} {others}.",
-                come=plural(len(others), "comes", "come"),
-                others=[
-                    say("{s} with {x}{some}", s=Name(n), x=_part_share(n, x), some=some.get(n, ""))
-                    for n, x in others.items()
-                ],
-            )
-        )
-    said += [_rest(rest), *_overlapping_runs(rest)]
+    said = [_dominant(parts, shares), *_partly(parts, shares), *_rest(rest), *_overlapping_runs(rest)]
     inside = shares.iloc[:-1][shares["overlapping"].iloc[:-1]]
     if len(inside):
         said.append(
@@ -102,6 +79,16 @@ def _where_time_goes(shares, composition):
             )
         )
     return said + _unsynchronised(shares)
+
+
+def _partly(parts, shares):
+    """Further parts that only some runs have, and their share there."""
+    some = _in_some(shares)
+    told = [name for name in parts.index[1:] if name in some and parts[name] >= LEAST_LISTED][:N_NAMED]
+    return [
+        say("{s} is {x}{some}.", s=Name(name), x=_part_share(name, parts[name]), some=some[name])
+        for name in told
+    ]
 
 
 def _in_some(shares):
@@ -119,7 +106,7 @@ def _in_some(shares):
 
 
 def _overlapping(row):
-    x = Number(key("sections", row.section, "overlap"), row.overlap, times(row.overlap))
+    x = Number(key("sections", row.section, "overlap"), row.overlap, ratio_text(row.overlap))
     return say("{s} ({x} as long together)", s=Name(row.section), x=x)
 
 
@@ -157,48 +144,63 @@ def _share(name, value):
     return Number(name, float(value), times_of_runtime(value))
 
 
-def times_of_runtime(value):
+def times_of_runtime(value, fine=False):
     """Return a share as it is printed: one above the whole, of several threads, as a multiple."""
     if value < -sections.TOLERANCE:  # what sections that overlap leave untimed
         return "none"
-    return percent(value) if value <= 1 + sections.TOLERANCE else f"{times(value)} the runtime"
-
-
-def _dominant(top, parts, shares):
-    pooled = shares.set_index("section")["pooled_share"].get(top)
-    value = parts.iloc[0]
-    lead = say(
-        "The largest part of a run{timed} is {s}: {takes} on average{pooled}",
-        timed=" that any section timed" if value < shares["share"].iloc[-1] else "",
-        s=Name(top),
-        takes=say(
-            "{x} of its runtime" if value <= 1 + sections.TOLERANCE else "it takes {x}",
-            x=_part_share(top, value),
-        ),
-        pooled=join([_pooled(top, pooled), *filter(None, [_in_some(shares).get(top)])], "")
-        if pooled is not None
-        else "",
+    return (
+        share_text(max(0.0, value), fine)
+        if value <= 1 + sections.TOLERANCE
+        else f"{ratio_text(value)} the runtime"
     )
-    larger = shares["share"].iloc[-1] > parts.iloc[0]
-    return join([lead, say("; more than that is unattributed." if larger else ".")], "")
 
 
-def _pooled(top, pooled):
-    return say(" ({p} of all runtime together)", p=_share(key("sections", top, "pooled_share"), pooled))
+def _dominant(parts, shares):
+    """The largest part of a run, how much of all hours it is where that differs, and what it is made of."""
+    top, value = parts.index[0], parts.iloc[0]
+    rows = shares.set_index("section")
+    pooled = rows["pooled_share"].get(top)
+    inside = shares[(shares["parent"] == top) & (shares["share"] >= LEAST_INSIDE * value)]
+    some = _in_some(shares).get(top, "")
+    return say(
+        "{s} {is_} {x} of a run{some}{pooled}{inside}.",
+        s=Name(top),
+        is_="is" if value <= 1 + sections.TOLERANCE else "takes",
+        x=_part_share(top, value),
+        some=some,
+        pooled=say(" and {p} of all hours", p=_share(key("sections", top, "pooled_share"), pooled))
+        if pooled is not None and abs(pooled - value) >= APART
+        else "",
+        inside=say("; inside it, {children}", children=_children(inside)) if len(inside) else "",
+    )
+
+
+def _children(inside):
+    named = section_names(inside["section"])
+    return [
+        say("{s} is {x}", s=Name(named[row.section]), x=_part_share(row.section, row.share))
+        for row in inside.head(N_NAMED).itertuples()
+    ]
 
 
 def _rest(rest):
     if rest["share"] < -sections.TOLERANCE:
-        return say(
-            "Top-level sections overlap in time (threads, or double timing): together they take {x} longer "
-            "than the runs, so that their shares add up to more than the whole.",
-            x=share("unattributed.excess", -rest["share"]),
+        return [
+            say(
+                "Top-level sections overlap in time (threads, or double timing): together they take {x} "
+                "longer than the runs, so that their shares add up to more than the whole.",
+                x=share("unattributed.excess", -rest["share"]),
+            )
+        ]
+    if rest["share"] < LEAST_LISTED:
+        return []
+    return [
+        say(
+            "No section timed {x}{tail}.",
+            x=share("unattributed.share", rest["share"]),
+            tail=": time it before optimising anything else" if rest["share"] > LARGE_REST else " of a run",
         )
-    return say(
-        "{x} of the runtime is unattributed: no section timed it{tail}.",
-        x=share("unattributed.share", max(0.0, rest["share"])),
-        tail=", so nothing here can explain it" if rest["share"] > LARGE_REST else "",
-    )
+    ]
 
 
 def _overlapping_runs(rest):
@@ -209,39 +211,9 @@ def _overlapping_runs(rest):
         say(
             "In some runs top-level sections overlap in time (threads, or double timing) and together take "
             "{x} as long as the run.",
-            x=Number("unattributed.overlap", rest["overlap"], times(rest["overlap"])),
+            x=Number("unattributed.overlap", rest["overlap"], ratio_text(rest["overlap"])),
         )
     ]
-
-
-def _caption(composition):
-    """The largest part of the whole, and its range over levels."""
-    parts = composition.drop(columns=["n_runs"])
-    whole = parts.iloc[-1].drop(UNATTRIBUTED).drop(OTHER, errors="ignore")
-    rest = _share("unattributed.share", parts.iloc[-1][UNATTRIBUTED])
-    if not len(whole):
-        return say("All of the runtime is unattributed: {rest}.", rest=rest)
-    largest = whole.idxmax()
-    lead = say(
-        "Disjoint parts of the runtime{overlap}: {s} takes {x}, and {rest} is unattributed.",
-        overlap=", which overlap in time" if rest.value < -sections.TOLERANCE else "",
-        s=Name(largest),
-        x=_part_share(largest, whole.max()),
-        rest=rest,
-    )
-    if len(parts) < 3:
-        return lead
-    low, high = parts[largest].iloc[:-1].min(), parts[largest].iloc[:-1].max()
-    return join(
-        [
-            lead,
-            say(
-                "Over the levels the former lies between {low} and {high}.",
-                low=share(key("composition", largest, "low"), low),
-                high=share(key("composition", largest, "high"), high),
-            ),
-        ]
-    )
 
 
 def draw_composition(composition):
@@ -262,7 +234,7 @@ def draw_composition(composition):
                 axes.text(
                     start + part_share / 2,
                     place,
-                    percent(part_share, 0).removesuffix(" %"),
+                    f"{100 * part_share:.0f}",
                     ha="center",
                     va="center",
                     color=INK if part == UNATTRIBUTED else PAGE,
@@ -274,53 +246,92 @@ def draw_composition(composition):
     axes.set_xlabel("mean share of runtime")
     legend = [(SERIES[i % len(SERIES)], part) for i, part in enumerate(parts)]
     legend.append((REST, UNATTRIBUTED))
-    legend.append((None, f"numbers: per cent, of parts of {percent(LABELLED, 0)} or more"))
+    legend.append((None, f"numbers: per cent, of parts of {percent(LABELLED)} or more"))
     return figure, [*legend, *cut(len(composition) - 1)]
 
 
-def _table(frame):
-    """What `sections.shares` returns; where rows are cut, the unattributed rest comes first."""
-    if len(frame) > MAX_ROWS:
-        frame = frame.sort_values("section", key=lambda names: names != UNATTRIBUTED, kind="stable")
-    printed = frame.assign(
-        present=[
-            f"{count(n)} of {count(of)}" for n, of in zip(frame["n_present"], frame["n_runs"], strict=True)
-        ],
-        kind=np.select(
-            [frame["overlapping"], frame["disjoint"]], ["overlapping", "top level"], "inside its parent"
-        ),
-    )
+def _table(frame, section_kinds, drawn):
+    """Share of a run by section, as a tree; the untimed rest is the last row."""
+    n_small = int(((frame["share"] < LEAST_LISTED) & (frame["section"] != UNATTRIBUTED)).sum())
+    everywhere = (frame["n_present"] == frame["n_runs"]).all()
+    figure = Figure("composition", drawn, draw_composition, say("Share of each part of a run, by level."))
     return Table(
         "sections",
+        say("Share of a run by section"),
+        (
+            Heading("label", "section", code=True),
+            Heading("share", "share", times_of_runtime, bar=Bar(colour="colour", of="drawn")),
+            Heading("seconds", "in all", _in_all(frame), hide_on_phone=True),
+            Heading("per_occurrence_s", "one time", time_text, hide_on_phone=True),
+            Heading("count", "times a run", count),
+            *(() if everywhere else (Heading("present", "in runs", hide_on_phone=True),)),
+        ),
+        _shown(frame, section_kinds),
+        int(frame["n_runs"].max()),
+        holds=("sections", "unattributed", "cadence", "training"),
+        note=say(
+            "Mean over {n} runs; indented sections lie inside the one above{everywhere}{small}.",
+            n=number_of("sections.n_runs", frame["n_runs"].max()),
+            everywhere="; every section is in every run" if everywhere else "",
+            small=say(
+                "; {k} under {least} are below",
+                k=number_of("sections.n_small", n_small),
+                least=Number("sections.least_listed", LEAST_LISTED, share_text(LEAST_LISTED)),
+            )
+            if n_small
+            else "",
+        ),
+        tree=True,
+        rows="row",
+        drawn=figure if len(drawn.columns) > 1 else None,
+    )
+
+
+def _full(frame, section_kinds):
+    """What `sections.shares` returns: every section, the smallest too."""
+    if len(frame) < 2:
+        return None
+    return Table(
+        "sections-full",
         say(
-            "Share of runtime by section. Top-level rows and the unattributed rest add up to all of "
-            "it{printed}.",
+            "Every section. Top-level rows and the untimed rest add up to all of the runtime{printed}.",
             printed=_printed_sum(frame.loc[frame["disjoint"], "share"]),
         ),
         (
-            Heading("section", "section"),
-            Heading("share", "mean share", times_of_runtime, "each run counts once; absent counts as zero"),
+            Heading("label", "section", code=True),
+            Heading("share", "mean share", lambda value: times_of_runtime(value, fine=True)),
             Heading("share_present", "where present", times_of_runtime, "mean over the runs that have it"),
-            Heading("pooled_share", "pooled share", times_of_runtime, "all seconds over all runtime"),
-            Heading("per_occurrence_s", "one occurrence", _seconds, "seconds / count, mean over runs"),
-            Heading("count", "times a run", count),
-            Heading("untimed_share", "untimed inside", percent, "mean share that its children leave"),
+            Heading("pooled_share", "of all hours", times_of_runtime, "all seconds over all runtime"),
+            Heading("untimed_share", "untimed inside", share_text, "mean share that its children leave"),
             Heading("present", "in runs"),
-            Heading("kind", "place"),
         ),
-        printed,
+        _shown(frame, section_kinds),
         int(frame["n_runs"].max()),
-        holds=("sections", "unattributed", "cadence"),
+        holds=("sections.printed_sum",),
+        tree=True,
+    )
+
+
+def _in_all(frame):
+    total = float(frame.loc[frame["disjoint"], "seconds"].clip(lower=0).sum())
+    return lambda value: time_parts([value], total)[0]
+
+
+def _shown(frame, section_kinds):
+    return frame.assign(
+        label=frame["section"].where(frame["section"] != UNATTRIBUTED, "untimed: outside every section"),
+        row=np.where((frame["share"] < LEAST_LISTED) & (frame["section"] != UNATTRIBUTED), ELSEWHERE, ""),
+        drawn=frame["share"].clip(0.0, 1.0),
+        colour=[fluid.colour(hue(section, section_kinds)) for section in frame["section"]],
+        present=[
+            f"{count(n)} of {count(of)}" for n, of in zip(frame["n_present"], frame["n_runs"], strict=True)
+        ],
     )
 
 
 def _printed_sum(shares):
     """Say what percentages add up to as they are printed, where rounding keeps them from a hundred."""
-    total = sum(round(10_000 * share) for share in shares) / 10_000
+    total = sum(round(1_000 * share) for share in shares) / 1_000
     if total == 1:
         return ""
-    return say(", as printed to {x} by rounding", x=Number("sections.printed_sum", total, percent(total)))
-
-
-def _seconds(value):
-    return f"{significant(value)} s"
+    return say(", as printed to {x} by rounding", x=Number("sections.printed_sum", total, share_text(total)))

@@ -8,13 +8,25 @@ import numpy as np
 
 from traincost.analysis import sizes
 from traincost.analysis.verdicts import HERE
-from traincost.columns import count, decimals_within, percent, probability, significant
+from traincost.printing import (
+    count,
+    difference_texts,
+    effect_texts,
+    percent,
+    probability,
+    probability_is,
+    ratio_text,
+    ratio_texts,
+    share_text,
+    significant,
+    span,
+)
 from traincost.results.numbers import N_NAMED, key
 from traincost.results.prose import Name, Number, say
-from traincost.results.tables import Heading, Table, two
+from traincost.results.tables import Heading, Table, as_printed
 
 RATIO, DOUBLING, DIFFERENCE, DOUBLED = "ratio", "doubling", "difference", "difference by doubling"
-_LEVEL = Number("sizes.level", sizes.LEVEL, percent(sizes.LEVEL, 0))
+_LEVEL = Number("sizes.level", sizes.LEVEL, percent(sizes.LEVEL))
 SIZES = ["size", "size_low", "size_high", "size_kind", "level", "than"]
 
 
@@ -63,15 +75,15 @@ def size_of(what, row):
     """Say the size beside a verdict: what follows the factor's name, or nothing where it has none."""
     if not row.size_kind or not np.isfinite(row.size_low):
         return ""
-    name = key("effects", row.factor, "size")
-    printer = {RATIO: _ratio, DOUBLING: _signed}.get(row.size_kind, _difference)
+    name, short = key("effects", row.factor, "size"), what.runs.short(row.factor)
+    printer = {RATIO: ratio_texts, DOUBLING: effect_texts}.get(row.size_kind, difference_texts)
     size, low, high = printer(row.size, row.size_low, row.size_high)
     parts = {
         "size": Number(name, float(row.size), size),
         "low": Number(f"{name}_low", float(row.size_low), low),
         "high": Number(f"{name}_high", float(row.size_high), high),
-        "a": Name(row.level),
-        "b": Name(row.than),
+        "a": Name(short.get(row.level, row.level)),
+        "b": Name(short.get(row.than, row.than)),
     }
     if row.size_kind in (DOUBLING, DOUBLED):
         return say(": doubling it goes with {size} ({low} to {high})", **parts)
@@ -80,32 +92,6 @@ def size_of(what, row):
     if what.kind == "seconds":
         return say(": {a} takes {size} as long as {b} ({low} to {high})", **parts)
     return say(": {a} has {size} as much as {b} ({low} to {high})", **parts)
-
-
-def _ratio(*ends):
-    """Print a ratio and its interval with the decimals that it carries.
-
-    >>> _ratio(2.324, 2.071, 2.593)
-    ('2.32 ×', '2.07', '2.59')
-    """
-    decimals = 2 if ends[0] < 10 else 1 if ends[0] < 100 else 0
-    texts = [f"{end:.{decimals}f}" for end in ends]
-    return f"{texts[0]} ×", texts[1], texts[2]
-
-
-def _signed(*ends):
-    """Print a change in percent, with its sign.
-
-    >>> _signed(-0.281, -0.342, -0.218)
-    ('−28 %', '−34', '−22')
-    """
-    decimals = min(decimals_within(100 * ends[1], 100 * ends[2]), 1)
-    texts = [f"{100 * end:+.{decimals}f}".replace("-", "−") for end in ends]
-    return f"{texts[0]} %", texts[1], texts[2]
-
-
-def _difference(*ends):
-    return tuple(significant(end, 3).replace("-", "−") for end in ends)
 
 
 def together(what, found):
@@ -124,28 +110,21 @@ def together(what, found):
             "effects (lack of fit, p {p}).{most}",
             sd=_sd(what, "spread.configurations", beyond),
             cv=" (CV)" if found.log else "",
-            p=Number("interaction.lack_of_fit.p", float(lack.p), _probability(lack.p)),
+            p=Number("interaction.lack_of_fit.p", float(lack.p), probability_is(lack.p)),
             most=most,
         )
     ]
 
 
-def _probability(value):
-    text = probability(value)
-    return text if text.startswith("<") else f"= {text}"
-
-
 def _sd(what, name, value):
-    return Number(
-        name, float(value), percent(value, 0 if value >= 0.1 else 1) if what.log else significant(value)
-    )
+    return Number(name, float(value), share_text(value) if what.log else significant(value))
 
 
 def _cell(what, i, row):
     levels = ", ".join(f"{name} = {level}" for name, level in row.levels)
     name = key("together", str(i), "estimate")
     if what.log:
-        text = _ratio(*np.exp([row.estimate, row.low, row.high]))[0]
+        text = ratio_text(*np.exp([row.estimate, row.low, row.high]))
         return say(
             "{levels} has {x} what that sum says",
             levels=Name(levels),
@@ -154,7 +133,7 @@ def _cell(what, i, row):
     return say(
         "{levels} differs by {x} from that sum",
         levels=Name(levels),
-        x=Number(name, float(row.estimate), _difference(row.estimate)[0]),
+        x=Number(name, float(row.estimate), significant(row.estimate)),
     )
 
 
@@ -178,31 +157,41 @@ def ratios_table(found, what):
             Heading("factor", "factor"),
             Heading("level", "level"),
             Heading("than", "than"),
-            Heading("estimate", "×" if found.log else "difference", two if found.log else significant),
-            Heading("low", "from", two if found.log else significant),
-            Heading("high", "to", two if found.log else significant),
+            Heading("size", "ratio" if found.log else "difference", as_printed),
+            Heading("interval", "interval", as_printed),
             Heading("method", "method"),
         ),
-        frame,
+        _with_texts(frame, ratio_texts if found.log else difference_texts),
         len(what.frame),
         holds=("effects.ratios", "sizes"),
     )
 
 
+def _with_texts(frame, printer):
+    """Add each estimate and its interval as they are printed, ``size`` and ``interval``."""
+    ends = zip(frame["estimate"], frame["low"], frame["high"], strict=True)
+    texts = [printer(*each) for each in ends]
+    return frame.assign(
+        size=[size for size, _, _ in texts],
+        interval=[
+            span(a, b) if np.isfinite(low) else "–"
+            for (_, a, b), low in zip(texts, frame["low"], strict=True)
+        ],
+    )
+
+
 def doublings_table(found, what):
     """What `analysis.sizes.doublings` returns, in percent."""
-    scale = (lambda value: _signed(value, value, value)[0]) if found.log else significant
     return Table(
         "doublings",
         say("What doubling a number goes with, with {level} intervals.", level=_LEVEL),
         (
             Heading("factor", "factor"),
-            Heading("estimate", "change", scale),
-            Heading("low", "from", scale),
-            Heading("high", "to", scale),
+            Heading("size", "change", as_printed),
+            Heading("interval", "interval", as_printed),
             Heading("method", "method"),
         ),
-        doublings_of(found),
+        _with_texts(doublings_of(found), effect_texts if found.log else difference_texts),
         len(what.frame),
         holds=("effects.doublings", "sizes"),
     )
@@ -210,7 +199,7 @@ def doublings_table(found, what):
 
 def spread_table(found, what):
     """What `analysis.sizes.spread` returns."""
-    scale = _cv if found.log else significant
+    scale = share_text if found.log else significant
     return Table(
         "spread",
         say(
@@ -221,10 +210,15 @@ def spread_table(found, what):
         (
             Heading("source", "between"),
             Heading("sd", "CV" if found.log else "sd", scale),
-            Heading("low", "from", scale, "95 % interval, where it has one"),
-            Heading("high", "to", scale),
+            Heading("interval", "interval", as_printed, "95 %, where it has one"),
         ),
-        found.spread.assign(source=found.spread["source"].map(_SOURCES)),
+        found.spread.assign(
+            source=found.spread["source"].map(_SOURCES),
+            interval=[
+                "–" if np.isnan(low) else span(scale(low), scale(high))
+                for low, high in zip(found.spread["low"], found.spread["high"], strict=True)
+            ],
+        ),
         len(what.frame),
     )
 
@@ -235,10 +229,6 @@ _SOURCES = {
     sizes.REPEATS: "repeats of a configuration",
     sizes.REST: "runs, beyond that sum",
 }
-
-
-def _cv(value):
-    return percent(value, 0 if value >= 0.1 else 1)
 
 
 def cells_table(found, what):
@@ -253,14 +243,11 @@ def cells_table(found, what):
         (
             Heading("configuration", "configuration"),
             Heading("n_runs", "runs", count),
-            Heading(
-                "estimate", "× that sum" if found.log else "difference", two if found.log else significant
-            ),
-            Heading("low", "from", two if found.log else significant),
-            Heading("high", "to", two if found.log else significant),
+            Heading("size", "to that sum" if found.log else "difference", as_printed),
+            Heading("interval", "interval", as_printed),
             Heading("p_family", "p", probability, "by Holm over all configurations"),
         ),
-        frame,
+        _with_texts(frame, ratio_texts if found.log else difference_texts),
         len(what.frame),
         holds=("together",),
         limit=20,

@@ -2,8 +2,9 @@
 
 from traincost.analysis import levels
 from traincost.analysis.verdicts import CHANCE
-from traincost.columns import count
-from traincost.results.numbers import N_NAMED, key, names, number_of
+from traincost.printing import count, time_text
+from traincost.reading.formats.statuses import EVIDENCE, NOT_RECORDED
+from traincost.results.numbers import N_NAMED, duration, key, names, number_of, plural
 from traincost.results.prose import Name, Number, When, say
 from traincost.results.result import Items, Result
 from traincost.results.tables import MAX_RUN_ROWS, Heading, Origin, Table, of_one
@@ -21,23 +22,25 @@ def snapshot(runs):
     Result
         ``frame`` has a row per completed run, as `Runs.frame`.
     """
-    (by, across), unit = runs.axes, runs.unit
+    by, across = runs.axes
     by_level, by_other = (levels.level_runtimes(runs.runtime_s, field) for field in (by, across))
     said = [
         *_runtime_columns(runs.runtime_columns),
-        *_runtimes(runs.runtime_s, unit),
+        *_runtimes(runs.runtime_s),
         *_shared_settings(runs.described, runs.shared_settings),
-        *_extreme_levels(by_level, by.name, unit),
-        *_slowest_level(by_other, across, unit, runs.effects),
+        *_extreme_levels(by_level, by.name, runs.short(by.name)),
+        *_slowest_level(by_other, across, runs.effects),
         *_started(runs.frame),
-        *_excluded(runs.excluded, unit),
+        *_ends(runs.frame),
+        *_machines(runs.frame),
+        *_excluded(runs.excluded),
     ]
     return Result.showing(
         "runs",
         runs.frame,
         [counted(runs)] if runs.of_all is not None else None,
         Items(tuple(said)),
-        _excluded_table(runs.excluded, unit),
+        _excluded_table(runs.excluded),
         _notes_table(runs.notes),
         prefix=runs.chosen,
         of=runs.label,
@@ -49,26 +52,31 @@ def nothing_chosen(runs):
     return Result.showing("runs", runs.frame, [say("No completed run is chosen.")], of=runs.label)
 
 
-def _runtimes(runtime_s, unit):
-    """Count, mean, median and range of the runtimes, as list items."""
+def _runtimes(runtime_s):
+    """How many runs, and how long they took in all, on average and at most."""
     n = number_of("runtime.n", len(runtime_s))
 
-    def duration(name, seconds):
-        return Number(f"runtime.{name}_s", float(seconds), unit.text(seconds))
+    def took(name):
+        values = {
+            "mean": runtime_s.mean(),
+            "median": runtime_s.median(),
+            "min": runtime_s.min(),
+            "max": runtime_s.max(),
+            "total": runtime_s.sum(),
+        }
+        return duration(f"runtime.{name}_s", values[name])
 
-    items = [say("profiled runs: {n}", n=n)]
     if len(runtime_s) == 1:
-        return [*items, say("runtime of the only run: {t}", t=duration("mean", runtime_s.mean()))]
+        return [say("{n} completed run took {t}.", n=n, t=took("mean"))]
     return [
-        *items,
-        say("mean profiled runtime: {t}", t=duration("mean", runtime_s.mean())),
-        say("median profiled runtime: {t}", t=duration("median", runtime_s.median())),
+        say("{n} completed runs took {t} in all.", n=n, t=took("total")),
         say(
-            "range: {low} to {high}",
-            low=duration("min", runtime_s.min()),
-            high=duration("max", runtime_s.max()),
+            "A run took {mean} on average (median {median}), from {low} to {high}.",
+            mean=took("mean"),
+            median=took("median"),
+            low=took("min"),
+            high=took("max"),
         ),
-        say("in total: {t}", t=duration("total", runtime_s.sum())),
     ]
 
 
@@ -77,7 +85,7 @@ def _runtime_columns(columns):
     if not columns:
         return []
     what = "the sum of the columns {c}" if len(columns) > 1 else "the column {c}"
-    return [say("runtime: " + what + " of the table", c=names(columns))]
+    return [say("Runtime is " + what + " of the table.", c=names(columns))]
 
 
 def _shared_settings(fields, names=None):
@@ -89,14 +97,14 @@ def _shared_settings(fields, names=None):
     listed = [Name(f"{name}={_short_level(shared[name])}") for name in chosen]
     more = len(shared) - len(chosen) if names is None else 0
     tail = say(", and {n} more", n=number_of("settings.more", more)) if more else ""
-    return [say("shared runtime settings in this collection: {s}{tail}", s=listed, tail=tail)]
+    return [say("Same in every run: {s}{tail}.", s=listed, tail=tail)]
 
 
 def _short_level(text, limit=60):
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _extreme_levels(levels, name, unit):
+def _extreme_levels(levels, name, short):
     """The slowest and the fastest levels of a factor by mean runtime, as list items.
 
     `levels` has ``level``, ``mean_s``, slowest first.
@@ -108,8 +116,8 @@ def _extreme_levels(levels, name, unit):
         return [
             say(
                 "{level} {t}",
-                level=Name(row.level),
-                t=Number(key("level", name, row.level, "mean_s"), row.mean_s, unit.text(row.mean_s)),
+                level=Name(short.get(row.level, row.level)),
+                t=duration(key("level", name, row.level, "mean_s"), row.mean_s),
             )
             for row in rows.itertuples()
         ]
@@ -117,20 +125,20 @@ def _extreme_levels(levels, name, unit):
     n = min(N_NAMED, len(levels) // 2)
     fastest = levels.iloc[::-1].head(min(2, n))
     return [
-        say("slowest {f} by mean: {rows}", f=Name(name), rows=listed(levels.head(n))),
-        say("fastest {f} by mean: {rows}", f=Name(name), rows=listed(fastest)),
+        say("Slowest {f} on average: {rows}.", f=Name(name), rows=listed(levels.head(n))),
+        say("Fastest {f} on average: {rows}.", f=Name(name), rows=listed(fastest)),
     ]
 
 
-def _slowest_level(levels, field, unit, effects):
+def _slowest_level(levels, field, effects):
     """The slowest level of a second factor, where there is one, and whether that means anything."""
     if len(levels) < 2:
         return []
     row, verdict = levels.iloc[0], effects.set_index("factor")["verdict"].get(field.name, "")
-    number = Number(key("level", field.name, row.level, "mean_s"), row.mean_s, unit.text(row.mean_s))
+    number = duration(key("level", field.name, row.level, "mean_s"), row.mean_s)
     return [
         say(
-            "slowest of {f} on average: {level} at {t}{doubt}",
+            "Slowest {f} on average: {level} {t}{doubt}.",
             f=Name(field.name),
             level=Name(row.level),
             t=number,
@@ -145,14 +153,70 @@ def _started(runs):
     if not times:
         return []
     if times[0][:10] == times[-1][:10]:
-        return [say("started on {day}", day=When(times[0][:10]))]
-    return [say("started from {a} to {b}", a=When(times[0][:10]), b=When(times[-1][:10]))]
+        return [say("Started on {day}.", day=When(times[0][:10]))]
+    return [say("Started from {a} to {b}.", a=When(times[0][:10]), b=When(times[-1][:10]))]
 
 
-def _excluded(table, unit):
+def _ends(runs):
+    """How it is known that the runs came to their end, and for how many it is not."""
+    if "evidence" not in runs or not len(runs):
+        return []
+    found = runs["evidence"].replace("", NOT_RECORDED).value_counts()
+    unknown = int(found.get(NOT_RECORDED, 0))
+    items = []
+    if known := [name for name in EVIDENCE if name in found and name != NOT_RECORDED]:
+        rows = [
+            say("{e} ({n})", e=Name(name), n=number_of(key("evidence", name, "n"), int(found[name])))
+            for name in known
+        ]
+        items.append(say("That they came to their end is known by {rows}.", rows=rows))
+    if unknown:
+        items.append(
+            say(
+                "The end of {n} runs is not recorded: they count, as their runtime is known.",
+                n=number_of("evidence.unknown.n", unknown),
+            )
+        )
+    return items
+
+
+def _machines(runs):
+    """On how many machines and which devices the runs took place, where that is recorded."""
+    if "host" not in runs:
+        return []
+    hosts, devices = (runs[name][runs[name] != ""] for name in ("host", "device"))
+    items = []
+    if len(hosts):
+        items.append(
+            say(
+                "They ran on {n} {machines}.",
+                n=number_of("machines.n", hosts.nunique()),
+                machines=plural(hosts.nunique(), "machine"),
+            )
+        )
+    if len(devices):
+        rows = [
+            say("{d} ({n})", d=Name(name), n=number_of(key("device", name, "n"), int(n)))
+            for name, n in devices.value_counts().head(N_NAMED).items()
+        ]
+        items.append(say("Devices: {rows}.", rows=rows))
+    counted = runs["devices"].notna()
+    if counted.any():
+        device_s = float((runs["devices"] * runs["runtime_s"])[counted].sum())
+        items.append(
+            say(
+                "The {n} runs whose devices are recorded took {h} of device time.",
+                h=Number("device_hours", device_s / 3600, time_text(device_s)),
+                n=number_of("device_hours.n", int(counted.sum())),
+            )
+        )
+    return items
+
+
+def _excluded(table):
     """How many runs were left out, why, and what they cost."""
     if not len(table):
-        return [say("left out: none")]
+        return [say("No run was left out.")]
     by_status = table["status"].value_counts(sort=True)
     reasons = [
         say("{n} {status}", n=number_of(key("excluded", status, "n"), n), status=Name(status))
@@ -160,13 +224,14 @@ def _excluded(table, unit):
     ]
     hours = table["runtime_s"].clip(lower=0).sum()
     tail = say(
-        "; {t} of runtime that no statistic here includes",
-        t=Number("excluded.runtime_s", float(hours), unit.text(hours)),
+        ", which took {t}",
+        t=duration("excluded.runtime_s", hours),
     )
     return [
         say(
-            "left out: {n} ({reasons}){tail}",
+            "{n} {runs} left out of every statistic ({reasons}){tail}.",
             n=number_of("excluded.n", len(table)),
+            runs=plural(len(table), "run is", "runs are"),
             reasons=reasons,
             tail=tail if hours > 0 else "",
         )
@@ -180,15 +245,15 @@ def counted(runs):
         "; beside them {n} that no statistic includes", n=number_of("chosen.n_excluded", len(runs.excluded))
     )
     return say(
-        "{n} of {all} completed runs, {t} of runtime{rest}.",
+        "{n} of {all} completed runs took {t}{rest}.",
         n=number_of("chosen.n", len(runs.frame)),
         all=number_of("chosen.n_all", len(runs.frame) if runs.of_all is None else runs.of_all),
-        t=Number("chosen.total_s", total_s, runs.unit.text(total_s)),
+        t=duration("chosen.total_s", total_s),
         rest=beside if len(runs.excluded) else "",
     )
 
 
-def _excluded_table(frame, unit):
+def _excluded_table(frame):
     """The runs that no statistic includes."""
     if not len(frame):
         return None
@@ -204,7 +269,7 @@ def _excluded_table(frame, unit):
             Heading("path", "path"),
             Heading("status", "status"),
             Heading("reason", "reason"),
-            Heading("runtime_s", f"runtime ({unit.symbol})", unit.number),
+            Heading("runtime_s", "runtime", time_text),
         ),
         frame,
         len(frame),

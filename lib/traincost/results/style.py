@@ -11,7 +11,7 @@ TEMPLATES = importlib.resources.files("traincost.results") / "templates"
 def sheet():
     """Return the style sheet as an element; the exporter leaves it out, as a page has its own in its head.
 
-    The colours of the series are those of the page.
+    The colours of the series and of the kinds of sections are those of the page.
     """
     page = (TEMPLATES / "page.css").read_text(encoding="utf-8")
     light, dark = re.findall(r"^\s*(--s1:.*)$", page, flags=re.MULTILINE)

@@ -43,7 +43,7 @@ RC = {
     "svg.hashsalt": "traincost",
     "svg.id": None,
     "font.family": "DejaVu Sans",  # its metrics are the layout; the page chooses the font
-    "font.size": 9.0,
+    "font.size": 11.0,
     "text.parse_math": False,  # a $ in a run's name is a dollar sign
     "text.color": INK,
     "axes.labelcolor": INK,
@@ -66,15 +66,17 @@ RC = {
 }
 
 
+HALO = "halo"  # the gid of text that is read over lines: a page sets it on a rim of its own colour
+RIM = {"paint-order": "stroke", "stroke": THEME[PAGE], "stroke-width": "3", "stroke-linejoin": "round"}
 PAD = 0.06  # inches around what is drawn
-NARROW = 432  # units: a wider figure is shown wider, too, so that its text keeps its size
 LEAST_AXES = 0.3  # of a figure's width, whatever the length of its labels
 
 
-def inline(figure, prefix):
+def inline(figure, prefix, kind=""):
     """Return the figure as one ``<svg>`` element, its ids starting with `prefix`.
 
-    The caller adds title and description (`described`). Call it inside ``rc_context(RC)``.
+    `kind` is ``narrow`` or ``wide``, where a page shows it at some widths only. The caller adds title and
+    description (`described`). Call it inside ``rc_context(RC)``.
     """
     _fit(figure)
     buffer = io.BytesIO()
@@ -92,7 +94,7 @@ def inline(figure, prefix):
     root.attrib = {
         "viewBox": " ".join(_short(number) for number in box),
         "role": "img",
-        "class": "plot" if float(box[2]) < NARROW else "plot wide",
+        "class": f"plot {kind}".strip(),
         "fill": "currentColor",
     }
     return _written(root)
@@ -141,6 +143,7 @@ def _references(node):
 
 def _clean(node, prefix, used):
     """Strip what a page does not need from `node` and all below it."""
+    rim = RIM if node.get("id") == HALO else {}
     for child in list(node):
         name = child.tag.split("}")[-1] if isinstance(child.tag, str) else ""
         if name in ("metadata", "style", ""):
@@ -156,7 +159,7 @@ def _clean(node, prefix, used):
                 node.insert(at + offset, grandchild)
     node.text = node.text if node.text and node.text.strip() else None
     node.tail = None
-    node.attrib = dict(_attributes(node, prefix, used))
+    node.attrib = {**dict(_attributes(node, prefix, used)), **rim}
 
 
 def _attributes(node, prefix, used):

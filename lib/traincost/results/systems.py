@@ -4,7 +4,7 @@ import os
 from dataclasses import replace
 
 from traincost.errors import NothingToReport
-from traincost.estimation import systems
+from traincost.estimation import lists, systems
 from traincost.reading import remote
 from traincost.reading.collection import read_collection
 from traincost.reading.formats.files import Unreadable, read_bytes
@@ -34,7 +34,7 @@ def read_systems(source, format="auto", path_pattern=""):
         return _named(remote.shown(path), systems.from_runs, collection)
     text, problems = _named(path, _decoded, path)
     name, ending = os.path.splitext(os.path.basename(path))
-    parse = systems.from_csv if ending.lower() == ".csv" else systems.from_sheet
+    parse = lists.from_csv if ending.lower() == ".csv" else systems.from_sheet
     return _named(path, parse, text, name, problems)
 
 

@@ -4,28 +4,86 @@ A `Table` keeps the frame whole for the JSON beside the page; the page prints it
 fixed digits and cuts it after `MAX_ROWS`.
 """
 
+import math
 from dataclasses import dataclass
 
 import pandas as pd
 
-from traincost.columns import significant
 from traincost.results import markup
 from traincost.results.prose import Sentence
 
+ELSEWHERE = "elsewhere"  # of a row: a table in the details prints it
 MAX_ROWS = 60  # on the page; the JSON has all
 MAX_COLUMNS = 16  # of a table with a column per score or cost; the JSON has all
+MAX_WIDE, MAX_NARROW = 6, 4  # columns, on a screen and on a phone; beyond them, a table scrolls
 MAX_RUN_ROWS = 20  # of a table with a row per run, to look things up in rather than to read
 MAX_RUNS = 1_000  # that the JSON lists, as rows of that table and as the origin of another's row
 
 
+@dataclass(frozen=True)
+class Bar:
+    """A bar in a column of its own, before the number that it shows.
+
+    Attributes
+    ----------
+    low, high, chance : str
+        Columns of the frame, of a range that is drawn as a line and of what chance would reach, an
+        upright; none, if left out.
+    colour : str
+        Column of the names of colours (`fluid.colour`); all bars have that of the first kind, if left out.
+    text : str
+        The column's heading, such as ``0 to 100 % of a run``; "bar", for a screen reader, if left out.
+    most : float
+        The value at which the track is full.
+    of : str
+        Column of the bar's length; that of the number, if left out.
+    """
+
+    low: str = ""
+    high: str = ""
+    chance: str = ""
+    colour: str = ""
+    text: str = ""
+    most: float = 1.0
+    of: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Heading:
-    """One printed column: its name in the frame, its heading, its printer, and a note."""
+    """One printed column.
+
+    Attributes
+    ----------
+    name, text : str
+        Its name in the frame, and its heading.
+    printer : callable
+        Prints a value; `str` aligns the column as text.
+    note : str
+        What it means, below the table.
+    bar : Bar, optional
+        Drawn before the number.
+    hide_on_phone : bool
+        Not seen on a phone: a figure says it, or it is of less use.
+    below_on_phone : bool
+        On a phone, it stands under the row's name.
+    code : bool
+        Its values are names in the code of a run.
+    sub : str
+        A column whose text stands under the value, small.
+    swatch : str
+        A column of the names of colours, which stand before the row's name as squares.
+    """
 
     name: str
     text: str
     printer: object = str
     note: str = ""
+    bar: Bar | None = None
+    hide_on_phone: bool = False
+    below_on_phone: bool = False
+    code: bool = False
+    sub: str = ""
+    swatch: str = ""
 
     @property
     def is_text(self):
@@ -68,6 +126,19 @@ class Table:
         What the keys of the numbers begin with that are read off it; its name, if left out.
     limit : int
         Rows that the page prints.
+    note : Sentence, optional
+        One line under the caption: how many runs, the method, and what is the same in every row.
+    tree : bool
+        The first column has paths: each row is set in below the one that its path begins with.
+    rows : str
+        A column that says how a row is set: ``quiet`` (muted), ``total`` (bold, below a line), empty, or
+        `ELSEWHERE`: another table of the page prints it.
+    shades : tuple of float
+        Least and most of a heat map, whose cells are shaded in eight steps; none for any other table.
+    drawn : Figure, optional
+        The same as a figure, which is not shown but can be plotted, and has its data in the JSON.
+    aliases : tuple of str
+        Ids that once stood here, and still lead to it; that of `drawn` is one of them.
     """
 
     name: str
@@ -79,6 +150,45 @@ class Table:
     origins: tuple = ()
     holds: tuple = ()
     limit: int = MAX_ROWS
+    note: Sentence | None = None
+    tree: bool = False
+    rows: str = ""
+    shades: tuple = ()
+    drawn: object = None
+    aliases: tuple = ()
+
+    @property
+    def here(self):
+        """The rows that this table prints itself."""
+        return self.frame[self.frame[self.rows] != ELSEWHERE] if self.rows else self.frame
+
+    @property
+    def places(self):
+        """The ids that once stood here."""
+        return (*self.aliases, *((f"figure-{self.drawn.name}",) if self.drawn else ()))
+
+    @property
+    def said(self):
+        """The caption and the line under it, as sentences."""
+        return (self.caption, self.note) if self.note else (self.caption,)
+
+    @property
+    def scrolls(self):
+        """Whether it holds more columns than fit: on a phone, or anywhere."""
+        columns = len(self.headings) + sum(heading.bar is not None for heading in self.headings)
+        on_phone = sum(not (h.hide_on_phone or h.below_on_phone) for h in self.headings)
+        return bool(self.shades) or columns > MAX_WIDE or on_phone > MAX_NARROW
+
+    @property
+    def data(self):
+        """The frame without the columns that only say how a row is set, and in which colour."""
+        looks = {
+            self.rows,
+            *(h.swatch for h in self.headings),
+            *(h.bar.colour for h in self.headings if h.bar),
+        }
+        looks -= {heading.name for heading in self.headings}
+        return self.frame[[name for name in self.frame.columns if name not in looks]]
 
     def origin_of_rows(self):
         """Return an `Origin` per row."""
@@ -100,7 +210,7 @@ class Table:
 
     def to_csv(self):
         """Return the whole frame as CSV, numbers in full."""
-        return markup.rows_as_csv(self.frame.columns, self.frame.itertuples(index=False, name=None))
+        return markup.rows_as_csv(self.data.columns, self.data.itertuples(index=False, name=None))
 
     def __str__(self):
         return self.to_markdown()
@@ -121,22 +231,61 @@ def of_one(ids, filter="the run of the row"):
     return tuple(Origin(1, filter, (each,)) for each in ids)
 
 
+SHADES = 8
+
+
+def shades_of(values):
+    """Return least and most of what is shaded; none where nothing differs.
+
+    >>> shades_of([[1.0, 3.0], [None, 2.0]])
+    (1.0, 3.0)
+    """
+    finite = [float(v) for row in values for v in row if v is not None and v == v]
+    return (min(finite), max(finite)) if finite else ()
+
+
+def shade(value, least, most):
+    """Return the class of a shaded cell: ``q0`` to ``q7``, in equal ratios; ``none`` where there is no value.
+
+    >>> shade(10.0, 1.0, 100.0), shade(None, 1.0, 100.0), shade(5.0, 5.0, 5.0)
+    ('q4', 'none', 'q0')
+    """
+    if value is None or pd.isna(value):
+        return "none"
+    if not least < most:
+        return "q0"
+    by_ratio = least > 0
+    low, high, at = (math.log(v) if by_ratio else v for v in (least, most, value))
+    return f"q{round((SHADES - 1) * (at - low) / (high - low))}"
+
+
+def in_tree_order(paths):
+    """Return the order in which each path follows the one that it lies in; siblings stay in their order.
+
+    >>> in_tree_order(["a/x", "b", "a", "b/y/z"])
+    [1, 3, 2, 0]
+    """
+    paths = [str(path) for path in paths]
+    known = {path: i for i, path in reversed([*enumerate(paths)])}
+    inside = {}
+    for i, path in enumerate(paths):
+        parts = path.split("/")
+        above = ("/".join(parts[:n]) for n in range(len(parts) - 1, 0, -1))
+        inside.setdefault(next((known[p] for p in above if p in known), None), []).append(i)
+    order, waiting = [], list(reversed(inside.get(None, [])))
+    while waiting:
+        at = waiting.pop()
+        order.append(at)
+        if known[paths[at]] == at:  # of two rows of one path, the first holds what lies in it
+            waiting += reversed(inside.get(at, []))
+    return order
+
+
 def cell(heading, value):
     """Print one value under its heading; a missing one is a dash."""
     if isinstance(value, tuple | list):
         return ", ".join(map(str, value)) or "–"
     return "–" if pd.isna(value) else heading.printer(value)
-
-
-def two(value):
-    """Print two decimals, with a minus sign and never a negative zero."""
-    text = f"{value:.2f}"
-    return "0.00" if text == "-0.00" else text.replace("-", "−")
-
-
-def times(value):
-    """A factor, with two decimals."""
-    return f"{value:.2f} ×"
 
 
 def setting(value):
@@ -147,8 +296,3 @@ def setting(value):
 def as_printed(text):
     """Keep text that has been printed already, and align it as a number."""
     return text
-
-
-def signed(value):
-    """Print seconds with their sign."""
-    return f"{'−' if value < 0 else '+'}{significant(abs(value), 3)}" if value else "0"

@@ -7,7 +7,8 @@ import pandas as pd
 
 from traincost.analysis import fields
 from traincost.analysis import threats as analysis
-from traincost.columns import PREFIX, count, percent, probability, significant
+from traincost.columns import PREFIX
+from traincost.printing import count, probability, share_text, significant, time_text
 from traincost.results.numbers import (
     N_LISTED,
     N_NAMED,
@@ -21,7 +22,7 @@ from traincost.results.numbers import (
 )
 from traincost.results.prose import Name, Number, join, say
 from traincost.results.result import Result
-from traincost.results.tables import Heading, Table
+from traincost.results.tables import Heading, Table, as_printed
 
 MAX_HELD = 200  # levels of a setting that is held
 _HOST = re.compile(r"(host|host_?name|node|node_?name|machine)", re.IGNORECASE)
@@ -96,8 +97,8 @@ def _order(runs, started_s):
         for row in rows.head(N_NAMED).itertuples()
     ]
     sentence = say(
-        "The order of the runs goes with a setting: {said} of the variance of when they started{more}. A "
-        "machine that changed meanwhile would look like an effect of it.",
+        "Runs were started in the order of a setting: {said} of the variance of when they started{more}. A "
+        "machine that changed meanwhile would look like its effect.",
         said=said,
         more=say(", and {n} more", n=number_of("threats.order.n_more", len(rows) - N_NAMED))
         if len(rows) > N_NAMED
@@ -152,12 +153,12 @@ def _cap(runs, tried, described):
     row = found.iloc[0]
     levels = analysis.by_level(found.attrs["at_cap"], described)
     sentence = say(
-        "{n} of {of} runs end within {w} of the longest time, {t}{failed}, as at a time limit: what they "
-        "would have taken is not known, and effects are of what was cut off there{levels}.",
+        "{n} of {of} runs end within {w} of the longest time, {t}{failed}, as at a time limit{levels}. What "
+        "they would have taken is not known, so effects are of times that were cut off there.",
         n=number_of("threats.cap.n", row["n_runs"]),
         of=number_of("threats.cap.n_of", row["n_of"]),
-        w=Number("threats.cap.width", analysis.CAP_WIDTH, percent(analysis.CAP_WIDTH, 1)),
-        t=Number("threats.cap.runtime_s", float(row["runtime_s"]), runs.unit.text(row["runtime_s"])),
+        w=Number("threats.cap.width", analysis.CAP_WIDTH, share_text(analysis.CAP_WIDTH)),
+        t=Number("threats.cap.runtime_s", float(row["runtime_s"]), time_text(row["runtime_s"])),
         failed=say(" ({n} did not complete)", n=number_of("threats.cap.n_failed", row["n_failed"]))
         if row["n_failed"]
         else "",
@@ -299,18 +300,19 @@ def _hosts(tried):
 def _table(frame, n_runs):
     return Table(
         "threats",
-        say("What threatens the reading of effects."),
+        say("What threatens the reading of effects"),
         (
             Heading("threat", "what"),
-            Heading("setting", "setting"),
-            Heading("level", "level"),
-            Heading("n_runs", "runs", count),
-            Heading("n_of", "of", count),
+            Heading("setting", "setting", hide_on_phone=True),
+            Heading("level", "level", hide_on_phone=True),
+            Heading("runs", "runs", as_printed),
             Heading(
                 "value", "value", significant, "share explained, of runs or of run time; time limit in s"
             ),
             Heading("p", "p", probability, "over the settings together (Holm)"),
         ),
-        frame,
+        frame.assign(
+            runs=[f"{count(n)} of {count(of)}" for n, of in zip(frame["n_runs"], frame["n_of"], strict=True)]
+        ),
         n_runs,
     )

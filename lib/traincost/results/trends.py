@@ -1,24 +1,56 @@
 """How training compute grew over the years: doubling times by era and group, and how sensitive they are."""
 
+import itertools
+
+import matplotlib as mpl
 import numpy as np
 
-from traincost.columns import count, significant
 from traincost.estimation import estimates
 from traincost.estimation import trends as estimation
 from traincost.estimation.trends import ALL, LARGE, REGULAR
+from traincost.printing import count, significant, two
 from traincost.results import checks
-from traincost.results.figures import Figure, axes_of, powers_of_ten
+from traincost.results.beside import name_points
+from traincost.results.figures import (
+    Figure,
+    axes_of,
+    is_wide,
+    labels_on_grid,
+    powers_of_ten,
+    thinned,
+)
 from traincost.results.numbers import first_names, key, number_of, plural
 from traincost.results.prose import Name, Number, When, join, say
 from traincost.results.result import Result
-from traincost.results.svg import MUTED, SERIES
-from traincost.results.tables import Heading, Origin, Table, setting, two
+from traincost.results.svg import MUTED, PAGE, SERIES
+from traincost.results.tables import Heading, Origin, Table, setting
 
 _GROUPS = {ALL: "all systems", REGULAR: "regular-scale systems", LARGE: "large-scale systems"}
+MAX_NAMED = 12  # systems that a figure tries to name
+ERAS = tuple(end for _, end in estimation.ERAS[:-1])  # dates at which one ends and the next begins
+EARLIEST, LATEST = estimation.ERAS[0][0], estimation.ERAS[-1][1]
 GROUPS = f"{LARGE}: set apart by its z-score; {REGULAR}: the others of such an era; {ALL}: none is set apart"
 
 
-def trends(systems, *, subset="", start="", end="", n_draws=estimation.N_DRAWS, name=""):
+def trends(
+    systems,
+    *,
+    subset="",
+    start="",
+    end="",
+    eras=ERAS,
+    split="large",
+    large_z=estimation.LARGE_Z,
+    large_from=estimation.LARGE_FROM,
+    outliers="low",
+    low_z=estimation.LOW_Z,
+    window_days=estimation.WINDOW_DAYS,
+    measure=estimates.BEST,
+    month_days=estimation.DAYS_PER_MONTH,
+    year_days=estimation.DAYS_PER_YEAR,
+    n_draws=estimation.N_DRAWS,
+    name="",
+):
     """Fit the growth of training compute by era and group, as 2202.05924 does.
 
     A line of log10 FLOP on date by least squares; the doubling time is log10(2) / slope. Low outliers
@@ -32,6 +64,18 @@ def trends(systems, *, subset="", start="", end="", n_draws=estimation.N_DRAWS, 
         ``records``, ``largest N`` of each window of dates, or a domain; all if empty.
     start, end : str
         Dates such as ``2015-09-01``; only systems between them, both excluded, are used.
+    eras : list of str
+        Dates at which one era ends and the next begins; one era of all if empty.
+    split, large_z, large_from
+        ``large``: systems whose z-score is above `large_z` after `large_from` are set apart; ``none``: not.
+    outliers, low_z
+        ``low``: systems whose z-score is below `low_z` are dropped; ``none``: not.
+    window_days : int
+        Either side of a system, of those that it is set against.
+    measure : str
+        ``best``, ``stated``, ``operations``, ``burden``, ``consolidated`` or ``forward``, as of `estimate`.
+    month_days, year_days : float
+        Of the doubling time and the slope; 30 and 365 are those of 2202.05924.
     n_draws : int
         Bootstrap draws that the intervals are from, at least 100.
     name : str
@@ -54,20 +98,47 @@ def trends(systems, *, subset="", start="", end="", n_draws=estimation.N_DRAWS, 
     >>> list(trends(estimate(systems), n_draws=100).frame["group"])
     ['regular scale', 'large scale']
     """
-    checks.check(start=start, end=end, n_draws=n_draws)
+    checks.check(
+        start=start,
+        end=end,
+        eras=eras,
+        split=split,
+        large_from=large_from,
+        outliers=outliers,
+        window_days=window_days,
+        measure=measure,
+        month_days=month_days,
+        year_days=year_days,
+        n_draws=n_draws,
+    )
     period = {"start": start or None, "end": end or None}
-    dated = estimation.subset(estimates.dated(systems.frame), subset)
-    fitted = estimation.fit_trends(dated, **period, n_draws=n_draws)
-    changed = estimation.sensitivity(dated, **period, n_draws=n_draws)
-    scored = estimation.window_scores(estimation.in_period(dated, **period))
+    windows = {"window_days": window_days, "low_z": low_z, "large_z": large_z, "large_from": large_from}
+    options = {
+        **windows,
+        "eras": _pairs(eras),
+        "split_large": split == "large",
+        "drop_low": outliers == "low",
+        "days_per_month": month_days,
+        "days_per_year": year_days,
+        "n_draws": n_draws,
+    }
+    fit = estimates.fit_conversion(systems.frame) if measure == estimates.CONSOLIDATED else None
+    dated = estimation.subset(estimates.dated(systems.frame, measure, fit), subset)
+    fitted = estimation.fit_trends(dated, **period, **options)
+    changed = estimation.sensitivity(dated, **period, **options)
+    scored = estimation.window_scores(estimation.in_period(dated, **period), **windows)
+    if outliers == "none":
+        scored["low_outlier"] = False
+    if split == "none":
+        scored["large_scale"] = False
     what = (
         say("{data} ({subset})", data=Name(systems.of), subset=Name(subset)) if subset else Name(systems.of)
     )
     parts = {
         "growth": (
             fitted,
-            _growth(fitted, what, n_draws, estimation.not_fitted(scored)),
-            Figure.of("trend", fitted, draw_trends, _caption, scored),
+            _growth(fitted, what, options, estimation.not_fitted(scored, options["eras"])),
+            Figure.of("trend", fitted, draw_trends, _caption, scored, note=_drawn(), wide=True),
             _trends_table(fitted, systems.of),
         ),
         "sensitivity": (changed, _sensitive(changed, fitted), _sensitivity_table(changed)),
@@ -75,28 +146,35 @@ def trends(systems, *, subset="", start="", end="", n_draws=estimation.N_DRAWS, 
     return Result.of_parts("trends", fitted, parts, name, systems.of)
 
 
-def _growth(fitted, what, n_draws, unfitted):
+def _pairs(eras):
+    """Return eras as (start, end) of the dates between them."""
+    return tuple(itertools.pairwise([EARLIEST, *eras, LATEST]))
+
+
+def _growth(fitted, what, options, unfitted):
     """Each doubling time with its data, period and filter; then what the filter is, and who is in no fit."""
     if not len(fitted):
         return [say("No era holds three dated systems over a year or more, so no trend is fitted.")]
     return [
-        *(_doubling(row, what) for row in fitted.itertuples()),
-        *_outliers(fitted["descriptive"].any()),
+        *(_doubling(row, what, options["drop_low"]) for row in fitted.itertuples()),
+        *_outliers(fitted["descriptive"].any(), options),
         *_unfitted(unfitted),
         say(
             "An interval is the wider, at either end, of Student's t and of {n} seeded draws of systems, "
             "each drawn estimate off by a log-uniform factor of up to {noise}; a month is a twelfth of a "
             "mean year.",
-            n=number_of("trends.n_draws", n_draws),
+            n=number_of("trends.n_draws", options["n_draws"]),
             noise=Number("trends.noise", estimation.NOISE, f"{estimation.NOISE:g}"),
+            month=Number("trends.month_days", options["days_per_month"], f"{options['days_per_month']:.4g}"),
         ),
     ]
 
 
-def _doubling(row, what):
+def _doubling(row, what, dropped):
     base = ("trends", row.era_start, row.group)
     lead = say(
-        "{data}, {a} to {b}, {group} ({n} systems, low outliers dropped): ",
+        "{data}, {a} to {b}, {group} ({n} systems{dropped}): ",
+        dropped=", low outliers dropped" if dropped else "",
         data=what,
         a=When(f"{row.first:%Y-%m}"),
         b=When(f"{row.last:%Y-%m}"),
@@ -127,18 +205,20 @@ def _months(name, value):
     return Number(name, float(value), f"{significant(value, 2)} months")
 
 
-def _outliers(large):
+def _outliers(large, options):
     """Say what a low outlier is, and a large-scale system where these are set apart."""
+    if not options["drop_low"]:
+        return []
     set_apart = say(
         ", one more than {z} above it, after {start}, is large-scale, and the others are regular-scale",
-        z=Number("trend.large_z", estimation.LARGE_Z, f"{estimation.LARGE_Z:g}"),
-        start=When(estimation.LARGE_FROM),
+        z=Number("trend.large_z", options["large_z"], f"{options['large_z']:g}"),
+        start=When(options["large_from"]),
     )
     said = say(
         "Each system is set against those published within {window} days of it: one whose log₁₀ compute is "
         "more than {low} standard deviations below their mean is a low outlier{large}.",
-        window=number_of("trend.window_days", estimation.WINDOW_DAYS),
-        low=Number("trend.low_z", -estimation.LOW_Z, f"{-estimation.LOW_Z:g}"),
+        window=number_of("trend.window_days", options["window_days"]),
+        low=Number("trend.low_z", -options["low_z"], f"{-options['low_z']:g}"),
         large=set_apart if large else "",
     )
     descriptive = say(
@@ -181,36 +261,68 @@ def _caption(fitted, points):
     )
 
 
+def _drawn():
+    return say("Lines: fits; shaded: the interval of their slopes.")
+
+
 def _of_rows(fitted):
     return "era and group" if fitted["era_start"].nunique() > 1 else "group"
 
 
 def draw_trends(fitted, points):
     """Compute of systems by date, outliers and large-scale systems marked, a line an era and group."""
-    figure, axes = axes_of(4.0)
+    figure, axes = axes_of(4.6)
+    shown = points.loc[np.sort(_worth_naming(points).index.union(thinned(points).index))]
     groups = [
-        (~points["low_outlier"] & ~points["large_scale"], "o", SERIES[0], "a system"),
-        (points["large_scale"], "D", SERIES[1], "large scale"),
-        (points["low_outlier"], "X", MUTED, "low outlier, dropped"),
+        (~shown["low_outlier"] & ~shown["large_scale"], ("o", SERIES[0]), "a system"),
+        (shown["large_scale"], ("s", SERIES[1]), "large scale"),
+        (shown["low_outlier"], ("X", MUTED), "low outlier, in no fit"),
     ]
-    for chosen, marker, colour, _ in groups:
-        shown = points[chosen]
-        axes.plot(shown["date"], shown["flop"], marker, color=colour, markersize=4.5, alpha=0.85)
-    names = {}
-    for row in fitted[fitted["n"] >= estimation.MIN_SYSTEMS].itertuples():
-        colour = SERIES[1] if row.group == LARGE else SERIES[0]
-        names.setdefault(colour, {})[row.group] = None
-        _draw_line(axes, row, colour)
+    for chosen, (marker, colour), _ in groups:
+        of_group = shown[chosen]
+        axes.plot(of_group["date"], of_group["flop"], marker, color=colour, markersize=5, mec=PAGE, mew=0.6)
+    drawn = fitted[fitted["n"] >= estimation.MIN_SYSTEMS]
+    for row in drawn.itertuples():
+        _draw_line(axes, row, SERIES[1] if row.group == LARGE else SERIES[0])
     axes.set_yscale("log")
+    axes.margins(x=0.08)
     powers_of_ten(axes.yaxis)
-    axes.set_ylabel("training compute (FLOP)")
-    axes.grid(axis="both")
-    marks = [((marker, colour), text) for chosen, marker, colour, text in groups if chosen.any()]
-    lines = [
-        (colour, f"fitted trend ({' or '.join(drawn)}); shaded, the interval of its slope")
-        for colour, drawn in names.items()
-    ]
-    return figure, marks + lines
+    axes.grid(axis="y")
+    labels_on_grid(axes, "training compute (FLOP)")
+    axes.spines["bottom"].set_visible(True)
+    _say_doubling(axes, drawn)
+    order = [*(first := _worth_naming(points)).index, *shown.index.difference(first.index)]
+    dates, flop = mpl.dates.date2num(points.loc[order, "date"]), points.loc[order, "flop"].to_numpy()
+    name_points(axes, dates, flop, list(first["system"]), 8 if is_wide(figure) else 4)
+    legend = [(mark, text) for chosen, mark, text in groups if chosen.any()]
+    if len(shown) < len(points):
+        legend.append((None, f"{len(shown):,} of {len(points):,} systems are drawn"))
+    return figure, legend
+
+
+def _worth_naming(points):
+    """Return the systems that are named first: of most and of least compute, at the ends, set apart."""
+    by_flop, by_date = points.sort_values("flop"), points.sort_values("date", kind="stable")
+    apart = points[points["large_scale"] | points["low_outlier"]].sort_values("flop", ascending=False)
+    listed = [by_flop.index[-1:], by_date.index[:1], by_date.index[-1:], by_flop.index[:1], apart.index]
+    first = list(dict.fromkeys(at for index in listed for at in index))[:MAX_NAMED]
+    others = thinned(by_flop.drop(first), MAX_NAMED).index if len(points) > len(first) else []
+    return points.loc[[*first, *others]]
+
+
+def _say_doubling(axes, fitted):
+    """Say at the foot of the figure how fast each group grew, in its colour."""
+    known = fitted[fitted["established"] & np.isfinite(fitted["doubling_months"])]
+    for line, row in enumerate(known.iloc[::-1].itertuples()):
+        axes.annotate(
+            f"{_GROUPS[row.group]} doubled every {_print_months(row.doubling_months)} months",
+            (1, 0),
+            (-4, 6 + 15 * line),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            ha="right",
+            color=SERIES[1] if row.group == LARGE else SERIES[0],
+        )
 
 
 def _draw_line(axes, row, colour):
@@ -225,7 +337,9 @@ def _draw_line(axes, row, colour):
         alpha=0.2,
         linewidth=0,
     )
-    axes.plot([row.first, row.last], [row.start_flop, row.end_flop], color=colour, linewidth=1.6)
+    dashed = (0, (5, 3)) if row.group == LARGE else "-"  # told apart without their colours, too
+    ends = [row.start_flop, row.end_flop]
+    axes.plot([row.first, row.last], ends, color=colour, linewidth=1.8, linestyle=dashed)
 
 
 def _print_months(value):

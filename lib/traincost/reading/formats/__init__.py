@@ -29,15 +29,26 @@ other readers find runs in it, these get the settings of the job, and the job is
 """
 
 from traincost.reading.formats import (
+    codecarbon,
+    console,
+    detectron2,
+    dvclive,
     huggingface,
     hydra,
+    keras_csv,
     kineto,
     lightning,
     lightning_table,
     mlflow,
+    openmmlab,
+    optuna,
     pyhighlights,
+    ray_tune,
     run_record,
+    sacred,
+    stable_baselines3,
     tensorboard,
+    ultralytics,
     wandb,
 )
 from traincost.reading.formats.run import Run
@@ -48,17 +59,28 @@ READERS = {
         run_record,
         pyhighlights,
         mlflow,
+        optuna,
+        sacred,
+        ray_tune,
         wandb,
         huggingface,
+        ultralytics,
+        openmmlab,
+        detectron2,
+        stable_baselines3,
         lightning,
         lightning_table,
         tensorboard,
         kineto,
+        dvclive,
+        codecarbon,
+        keras_csv,
         hydra,
+        console,
     )
 }
-LOGS = ("lightning", "lightning-table", "tensorboard", "kineto")
-STORES = ("mlflow",)
+LOGS = ("lightning", "lightning-table", "tensorboard", "kineto", "keras", "console")
+STORES = ("mlflow", "optuna", "codecarbon")
 JOBS = ("hydra",)
 
 __all__ = ["JOBS", "LOGS", "READERS", "STORES", "Run"]

@@ -46,7 +46,7 @@ RESULT_NAMES = (
     STATE_NAME,
 )
 # Names that other tools use as well: what is in them decides whether they are the Trainer's.
-SHARED_NAMES = RESULT_NAMES[:4]
+SHARED_NAMES = RESULT_NAMES[:5]
 # File to the field under which its plain values are settings.
 SIDE_FILES = {
     "stats.json": "",

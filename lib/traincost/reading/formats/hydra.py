@@ -11,10 +11,11 @@ beside them. Where nothing else is found, the job is the run, and its runtime is
    any whose lines begin with the date. This is approximate and noted: nothing before or after the
    records counts, and a job killed in the middle ends like any other.
 
-Settings are ``config.yaml`` as it was composed (interpolations stay as written) and, of
-``overrides.yaml``, what names no field of it: the choice of a config group, say. ``hydra.yaml``
-names the job and where it wrote, and is no setting. ``multirun.yaml`` is no run. Where all jobs
-of a multirun wrote into one directory, ``.hydra`` is that of the last: nothing gets its settings.
+Settings are ``config.yaml`` as it was composed (plain references are resolved, other interpolations
+are not known: `interpolation`) and, of ``overrides.yaml``, what names no field of it: the choice of
+a config group, say. ``hydra.yaml`` names the job and where it wrote, and is no setting.
+``multirun.yaml`` is no run. Where all jobs of a multirun wrote into one directory, ``.hydra`` is that
+of the last: nothing gets its settings.
 """
 
 import datetime
@@ -22,6 +23,7 @@ import math
 import os
 import re
 
+from traincost.reading.formats import clocks, interpolation
 from traincost.reading.formats.files import (
     Unreadable,
     mapping_in,
@@ -32,7 +34,7 @@ from traincost.reading.formats.files import (
     shortened,
 )
 from traincost.reading.formats.run import MAX_FIELDS, Run, flat, runtime
-from traincost.reading.formats.statuses import FAILED, UNFINISHED, UNREADABLE
+from traincost.reading.formats.statuses import CONSOLE, FAILED, FILES, NOT_RECORDED, UNKNOWN, UNREADABLE
 from traincost.reading.formats.yaml_text import parse_yaml
 
 NAME = "hydra"
@@ -43,7 +45,9 @@ MULTIRUN_NAME = "multirun.yaml"
 RUNTIME_NAMES = ("runtime_s", "cost_runtime_s")
 MAX_RESULTS = 20  # files of a job's directory that are looked into for a runtime
 MAX_RESULT_MIB = 1
-LOG_END_BYTES = 2**16  # read at each end of a log
+WHOLE_LOG_BYTES = 2**21  # a log up to this size is read whole, and may show that its clock jumped
+LOG_END_BYTES = 2**16  # read at each end of a longer one
+NO_RUNTIME = "its runtime is not known: no result with runtime_s in its directory, nor a log with two times"
 APPROXIMATE = "runtime is the time from the first to the last record of its log: approximate"
 
 _STAMP = re.compile(
@@ -128,7 +132,7 @@ def _config(path, found, notes):
     fields = flat(config or {}, notes)
     for name, value in _overrides(path, found, notes).items():
         fields.setdefault(name, value)
-    return fields
+    return interpolation.resolved(fields, notes)
 
 
 def _overrides(path, found, notes):
@@ -155,20 +159,20 @@ def _unquoted(text):
 def _add_times(run, folder, hydra):
     """Give the job its start and runtime; where none is known, the reason."""
     listed = names(folder)
-    started, ended, error = _log_times(folder, _log_name(run.report, listed))
+    logged, started, error = _log_times(folder, _log_name(run.report, listed))
     run.started_at = started.isoformat() if started else _directory_start(hydra)
     name, run.runtime_s, run.reason = _result(folder, listed, run.notes)
     if name:
-        run.parts = [name]
+        run.parts, run.evidence = [name], FILES
         return
-    run.runtime_s = (ended - started).total_seconds() if started and ended > started else None
+    run.runtime_s = logged.seconds if logged and logged.seconds > 0 else None
     if error:
-        run.status, run.reason = FAILED, f"left no result, and its log ends with {error}"
+        run.end(FAILED, f"left no result, and its log ends with {error}", CONSOLE)
     elif run.runtime_s is None:
-        run.status = UNFINISHED
-        run.reason = "has no runtime: no result with runtime_s in its directory, nor a log with two times"
+        run.end(UNKNOWN, NO_RUNTIME, NOT_RECORDED)
     else:
-        run.notes.append(APPROXIMATE)
+        run.end(UNKNOWN, "", NOT_RECORDED)
+        run.notes += [APPROXIMATE, *logged.notes]
 
 
 def _result(folder, listed, notes):
@@ -196,24 +200,33 @@ def _log_name(job, listed):
 
 
 def _log_times(folder, name):
-    """Return the times of the first and last record of a log, and the error that it ends with."""
+    """Return the `clocks.Active` of a log's records, its first time, and the error that it ends with."""
     if not name:
         return None, None, ""
     try:
         head, tail = _ends(os.path.join(folder, name))
     except Unreadable:
         return None, None, ""
-    first = next(_stamped(head), None)
+    found = list(_stamped(head))
+    if tail is not head:
+        found += _stamped(tail)
     *_, last = (None, *_stamped(tail))
     error = _error(tail[last[1] :] if last else tail)
-    return (first[0], last[0], error) if first and last else (None, None, error)
+    if not found:
+        return None, None, error
+    seconds = [at.replace(tzinfo=datetime.UTC).timestamp() for at, _ in found]
+    return clocks.active(seconds, is_local=True), found[0][0], error
 
 
 def _ends(path):
-    """Return the text at both ends of a file of any length; the same text where it is short."""
+    """Return the text of a log, twice; of a long one, that at its two ends."""
     with opened(path, math.inf) as file:
-        head = file.read(LOG_END_BYTES)
         size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        if size <= WHOLE_LOG_BYTES:
+            text = file.read(WHOLE_LOG_BYTES).decode("utf-8", "replace")
+            return text, text
+        head = file.read(LOG_END_BYTES)
         file.seek(max(0, size - LOG_END_BYTES))
         tail = file.read(LOG_END_BYTES)
     return head.decode("utf-8", "replace"), tail.decode("utf-8", "replace")

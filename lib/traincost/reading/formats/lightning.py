@@ -16,7 +16,7 @@ from traincost.reading.formats import lightning_actions
 from traincost.reading.formats.files import Unreadable, mapping_in, names, read_bytes, shortened
 from traincost.reading.formats.run import Run, flat, runtime
 from traincost.reading.formats.simple_profiler import elapsed, read_reports
-from traincost.reading.formats.statuses import KILLED, UNREADABLE
+from traincost.reading.formats.statuses import COMPLETED, FILES, KILLED, NOT_RECORDED, UNKNOWN, UNREADABLE
 from traincost.reading.formats.yaml_text import parse_yaml
 
 NAME = "lightning"
@@ -26,6 +26,10 @@ MAX_METRICS = 1_000
 MAX_SIBLINGS = 50  # versions beside one that are looked at
 MAX_HEADER_KIB = 256  # of metrics.csv
 NO_REPORT = "no profiler report"
+NO_TIME = (
+    "CSVLogger writes no time, and nothing else here does; train with TensorBoardLogger beside it, or with "
+    "Trainer(profiler='simple')"
+)
 NO_TRAINING = "holds no training, only {}: it belongs to the run that trained the model"
 _PROGRESS = ("", "epoch", "step")  # no scores
 _EVENTS = "events.out.tfevents."
@@ -106,11 +110,10 @@ def _version(folder, found, run_id, reports, notes):
         _add_events(run, folder, found)
     if not reports and run.scores and all(name.startswith("test") for name in run.scores):
         run.reason = NO_TRAINING.format("test")
-    elif not reports and not notes:
-        run.notes.append(f"{NO_REPORT}: killed, at work still, or run without a profiler")
-        if _others_have_reports(folder):
-            run.status = KILLED
-            run.reason = f"{NO_REPORT}: it is written at the end, and versions beside it have one"
+    elif not reports and not notes and _others_have_reports(folder):
+        run.end(KILLED, f"{NO_REPORT}: it is written at the end, and versions beside it have one", FILES)
+    elif reports and run.status == COMPLETED:
+        run.evidence = FILES
     return run
 
 
@@ -128,11 +131,12 @@ def _add_events(run, folder, found):
     files = reader.sources(folder, found) if reader else []
     logged = [log for name in files for log in reader.read(os.path.join(folder, name), run.run_id)]
     if not logged:
-        run.reason = run.reason or f"its runtime is not known: {NO_REPORT} with a Total and no event file"
+        without = NO_TIME if not run.sections else f"{NO_REPORT} with a Total and no event file"
+        run.end(UNKNOWN, run.reason or f"its runtime is not known: {without}", NOT_RECORDED)
         return
     log = logged[0]
     run.runtime_s, run.started_at = log.runtime_s, log.started_at
-    run.status, run.reason = log.status, log.reason
+    run.end(log.status, log.reason, log.evidence)
     run.config = {**log.config, **run.config}
     run.scores |= {name: value for name, value in log.scores.items() if name not in _PROGRESS}
     run.notes += log.notes

@@ -18,22 +18,24 @@ import os
 import re
 
 from traincost.reading.formats.files import Unreadable, read_head
-from traincost.reading.formats.mlflow_stores import SQLITE_MAGIC, sqlite_store, stored_files
+from traincost.reading.formats.mlflow_stores import sqlite_store, stored_files
 from traincost.reading.formats.run import Run, flat, iso, numbers, one_level, runtime, without_identity
-from traincost.reading.formats.statuses import COMPLETED, FAILED, KILLED, RUNNING, UNREADABLE
+from traincost.reading.formats.sqlite import ENDINGS, SQLITE_MAGIC
+from traincost.reading.formats.statuses import COMPLETED, FAILED, KILLED, QUEUED, RUNNING, UNREADABLE
 
 NAME = "mlflow"
 TITLE = "MLflow stores (mlflow.db, mlruns/)"
 DATABASE_NAME, META_NAME = "mlflow.db", "meta.yaml"
 MAX_NESTING = 32  # of child runs; what is deeper counts with the run at that depth
-_DATABASES = (".db", ".sqlite", ".sqlite3")
 _STATUS = {
     "FINISHED": (COMPLETED, ""),
     "RUNNING": (RUNNING, "status is RUNNING: at work still, or killed"),
-    "SCHEDULED": (RUNNING, "status is SCHEDULED: it had not begun"),
+    "SCHEDULED": (QUEUED, "status is SCHEDULED: it had not begun"),
     "FAILED": (FAILED, "status is FAILED"),
     "KILLED": (KILLED, "status is KILLED"),
 }
+BUSY = 5  # per cent of a GPU, from which on a run worked on it
+_GPU = re.compile(r"system/gpu_(\d+)_utilization_percentage")
 _MIB_PER_MB = 1e6 / 2**20
 # The names that MLflow makes up (able-fox-12) tell nothing that repeats from run to run.
 _MADE_UP = re.compile(r"[a-z]+-[a-z]+-\d{1,3}")
@@ -42,7 +44,7 @@ NAMES = re.compile(r".*\.(db|sqlite3?)|" + re.escape(META_NAME), re.DOTALL)
 
 def sources(directory, names):
     """Return databases, which may be MLflow's, and the description of an experiment or a run."""
-    found = [name for name in names if name.endswith(_DATABASES)]
+    found = [name for name in names if name.endswith(ENDINGS)]
     logged_model = os.path.basename(directory).startswith("m-")
     return found if logged_model or META_NAME not in names else [*found, META_NAME]
 
@@ -58,7 +60,7 @@ def read(path, run_id):
             return []
     except Unreadable as problem:
         return [Run(run_id, UNREADABLE, reason=str(problem), named=False)]
-    return _resolved({record.run_id: record for record in records})
+    return resolved({record.run_id: record for record in records})
 
 
 def _is_sqlite(path):
@@ -78,13 +80,14 @@ def _is_sqlite(path):
 # -- runs and their children ---------------------------------------------------------------
 
 
-def _resolved(records):
+def resolved(records):
     """Return a run per record that is no other's child, and per child of a search."""
     children = {}
     for record in records.values():
         if record.parent in records and record.parent != record.run_id:
             children.setdefault(record.parent, []).append(record)
     below = {child.run_id for found in children.values() for child in found}
+    _add_sources(records.values())
     waiting = [record for record in records.values() if record.run_id not in below]
     runs, seen = [], set()
     # Those left at last are parents of each other: damaged, but each was a run.
@@ -102,6 +105,17 @@ def _resolved(records):
             else:
                 runs.append(_run(current, children, seen))
     return runs
+
+
+def _add_sources(records):
+    """Make settings of what was run and its entry point, where they differ between runs."""
+    alone = [record for record in records if "#" not in record.source]
+    for name, setting in (("source", "source_name"), ("entry_point", "entry_point")):
+        found = {os.path.basename(getattr(record, name)) for record in alone} - {""}
+        if len(found) > 1:
+            for record in alone:
+                if getattr(record, name):
+                    record.params.setdefault(setting, os.path.basename(getattr(record, name)))
 
 
 def _is_search(parent, children):
@@ -131,7 +145,8 @@ def _run(record, children, seen):
         if child.params and names.count(child.name) == 1 and child.name not in record.params
     }
     experiment = {"experiment": record.experiment} if record.experiment else {}
-    config = flat({**experiment, **record.params, **steps}, run.notes)
+    # The dots in a parameter's name are those of a path, as Hydra's and Lightning's loggers write it.
+    config = {**flat(experiment, run.notes), **_paths(record.params, run.notes), **flat(steps, run.notes)}
     started_s = None if record.start_ms is None else record.start_ms / 1000
     run.config = without_identity(config, record.run_id, started_s, run.notes)
     pending = [(child, "", 1) for child in children.get(record.run_id, [])]
@@ -147,6 +162,10 @@ def _run(record, children, seen):
         pending += [(below, f"{path}/", depth + 1) for below in children.get(child.run_id, [])]
         run.parts += _places(child)
     return run
+
+
+def _paths(params, notes):
+    return {name.replace("\\.", "."): value for name, value in flat(params, notes).items()}
 
 
 def _add_section(run, path, child):
@@ -178,7 +197,22 @@ def _described(record):
     run.scores = numbers(metrics, "metric", run.notes)
     run.cost = numbers(_costs(record.peaks), "cost", run.notes)
     run.parts = _places(record)
+    run.devices = _devices(record.peaks)
+    run.step = _step(record)
+    run.task = record.experiment if run.step else ""
     return run
+
+
+def _devices(peaks):
+    """Return how many GPUs were at work, as MLflow's monitor saw it; it watches all of a machine's."""
+    busy = [match[1] for name, peak in peaks.items() if (match := _GPU.fullmatch(name)) and peak >= BUSY]
+    return float(len(set(busy))) or None
+
+
+def _step(record):
+    """Return the name of the part of an MLflow project that was run; "main" for the project itself."""
+    part = record.source.rpartition("#")[2] if "#" in record.source else ""
+    return part or record.entry_point
 
 
 def _duration(record):

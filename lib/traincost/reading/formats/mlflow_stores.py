@@ -1,34 +1,30 @@
 """The two stores of MLflow, as records: a SQLite database, and directories of small files.
 
-MLflow itself is not imported. The database is opened for reading only; one that is in use, with
-a write-ahead log or a journal beside it, is copied first, as SQLite would write to read it.
+MLflow itself is not imported.
 """
 
 import os
 import re
-import shutil
-import sqlite3
-import tempfile
-from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from urllib.parse import quote
+from functools import lru_cache
 
 from traincost.columns import finite
-from traincost.reading.formats import files
-from traincost.reading.formats.files import Unreadable, read_bytes, read_head, shortened
+from traincost.reading.formats import files, sqlite
+from traincost.reading.formats.files import Unreadable, read_bytes, shortened
 from traincost.reading.formats.yaml_text import parse_yaml
 
-SQLITE_MAGIC = b"SQLite format 3\0"
-MAX_COPY_MIB = 1024  # of a database in use
-MAX_STEPS = 500_000_000  # of SQLite's machine for one query; a row takes about ten
-MAX_VALUE_BYTES = 1_000_000  # of one text; MLflow's own limit is 8,000 characters
 MAX_ENTRIES = 20_000  # parameters or metrics of one run
 MAX_NESTING = 16  # directories of a parameter's name with slashes in it
-_STEPS_PER_CALL = 100_000
 _NEEDED = {"runs", "experiments", "params", "tags"}  # the tables of metrics came later
 _CODES = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
+_REGISTRY = {"version", "aliases", "current_stage", "model_id", "latest_versions"}
 _RUN_ID = re.compile(r"[0-9a-f]{32}")
-_PARENT, _RUN_NAME = "mlflow.parentRunId", "mlflow.runName"
+TAGS = {
+    "mlflow.parentRunId": "parent",
+    "mlflow.runName": "name",
+    "mlflow.source.name": "source",
+    "mlflow.project.entryPoint": "entry_point",
+}
 
 
 @dataclass(slots=True)
@@ -40,6 +36,8 @@ class Record:
     experiment: str = ""
     experiment_id: str = ""
     parent: str = ""
+    source: str = ""  # what was run
+    entry_point: str = ""
     status: str = ""  # in MLflow's words
     start_ms: int | None = None  # since 1970
     end_ms: int | None = None
@@ -58,77 +56,8 @@ class Record:
 
 def sqlite_store(path):
     """Return the records in a SQLite database; none where it is not MLflow's. Raises `Unreadable`."""
-    try:
-        with _at_rest(path) as (location, query), closing(_connected(location, query)) as connection:
-            rows = _Rows(connection, os.path.getsize(location))
-            return _records(rows) if rows.tables >= _NEEDED else []
-    except (sqlite3.Error, OSError, ValueError, OverflowError) as problem:
-        if str(problem) == "interrupted":
-            raise Unreadable(f"takes more than {MAX_STEPS} steps to read") from None
-        raise Unreadable(f"is no readable database: {shortened(str(problem))}") from None
-
-
-@contextmanager
-def _at_rest(path):
-    """Yield a path at which nothing is being written, and how it is to be opened."""
-    beside = [f"{path}{suffix}" for suffix in ("-wal", "-journal")]
-    in_use = [name for name in beside if _holds_something(name)]
-    if not in_use:
-        yield path, "mode=ro&immutable=1"
-        return
-    with tempfile.TemporaryDirectory(prefix="traincost-") as folder:
-        for name in (path, *in_use):
-            copy = os.path.join(folder, "copy" + name.removeprefix(path))
-            with files.opened(name, MAX_COPY_MIB) as source, open(copy, "wb") as target:
-                shutil.copyfileobj(source, target, 2**20)
-        yield os.path.join(folder, "copy"), "mode=rw"
-
-
-def _holds_something(path):
-    try:
-        return bool(read_head(path, 1))
-    except Unreadable:
-        return False
-
-
-def _connected(location, query):
-    """Open a database that may be hostile: no code from its schema, and bounded work."""
-    address = f"file:{quote(os.path.abspath(location))}?{query}"
-    connection = sqlite3.connect(address, uri=True, timeout=1)
-    connection.text_factory = lambda value: value.decode("utf-8", "replace")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
-    connection.execute("PRAGMA trusted_schema=OFF")
-    connection.execute("PRAGMA cell_size_check=ON")
-    return connection
-
-
-class _Rows:
-    """Tables row by row, no more of them than fit in the file.
-
-    A damaged database can hold a page that is reached over and over, and so rows without end.
-    """
-
-    def __init__(self, connection, size):
-        self._connection, self._left, self._steps = connection, 2 * size, 0
-        connection.set_progress_handler(self._step, _STEPS_PER_CALL)
-        self.tables = {"sqlite_master"}
-        found = self.of("sqlite_master", "SELECT name FROM sqlite_master WHERE type = 'table'")
-        self.tables |= {name for (name,) in found}
-
-    def of(self, table, query):
-        """Yield the rows of a query on one table, which may be missing."""
-        if table not in self.tables:
-            return
-        self._steps = 0
-        for row in self._connection.execute(query):
-            self._left -= 16 + sum(len(value) for value in row if isinstance(value, str | bytes))
-            if self._left < 0:
-                raise Unreadable("is damaged: it gives more rows than fit in it")
-            yield row
-
-    def _step(self):
-        self._steps += _STEPS_PER_CALL
-        return self._steps > MAX_STEPS
+    with sqlite.opened(path) as rows:
+        return _records(rows) if rows.tables >= _NEEDED else []
 
 
 def _records(rows):
@@ -151,10 +80,11 @@ def _add_texts(rows, records):
     for key, value, run_id in rows.of("params", "SELECT key, value, run_uuid FROM params"):
         if run_id in records:
             _set(records[run_id].params, str(key), str(value), records[run_id].notes)
-    query = f"SELECT key, value, run_uuid FROM tags WHERE key IN ('{_PARENT}', '{_RUN_NAME}')"
+    wanted = ", ".join(f"'{name}'" for name in TAGS)
+    query = f"SELECT key, value, run_uuid FROM tags WHERE key IN ({wanted})"
     for key, value, run_id in rows.of("tags", query):
         if run_id in records:
-            setattr(records[run_id], "parent" if key == _PARENT else "name", str(value or ""))
+            setattr(records[run_id], TAGS[key], str(value or ""))
 
 
 def _add_metrics(rows, records):
@@ -194,6 +124,8 @@ def stored_files(path):
     A run in an experiment is read with the experiment, where its parent and its children are.
     """
     folder = os.path.dirname(path)
+    if _RUN_ID.fullmatch(os.path.basename(folder)) and _in_experiment(folder):
+        return []
     run_ids = [name for name in files.names(folder) if _RUN_ID.fullmatch(name)]
     try:
         meta = _meta(path)
@@ -220,15 +152,22 @@ def _meta(path):
 
 
 def _is_run(meta):
-    return "run_id" in meta or "run_uuid" in meta
+    """Say whether a description is a run's; the version of a registered model names one too."""
+    return ("run_id" in meta or "run_uuid" in meta) and not _REGISTRY & meta.keys()
 
 
 def _in_experiment(folder):
+    """Say whether the folder around one describes an experiment; a store asks this for each of its runs."""
     try:
-        meta = _meta(os.path.join(os.path.dirname(folder), "meta.yaml"))
+        return _is_experiment(read_bytes(os.path.join(os.path.dirname(folder), "meta.yaml")))
     except Unreadable:
         return False
-    return "experiment_id" in meta and not _is_run(meta)
+
+
+@lru_cache(maxsize=64)
+def _is_experiment(content):
+    meta = parse_yaml(content)
+    return isinstance(meta, dict) and "experiment_id" in meta and not _is_run(meta)
 
 
 def _file_record(folder, experiment):
@@ -250,9 +189,9 @@ def _file_record(folder, experiment):
     record.status = _CODES.get(status, str(status)) if isinstance(status, int | str) else ""
     record.start_ms, record.end_ms = _whole(meta.get("start_time")), _whole(meta.get("end_time"))
     record.deleted = "deleted" in (meta.get("lifecycle_stage"), experiment.get("lifecycle_stage"))
-    tags = _texts(os.path.join(folder, "tags"), record.notes, wanted=(_PARENT, _RUN_NAME))
-    record.parent = tags.get(_PARENT, "")
-    record.name = tags.get(_RUN_NAME) or str(meta.get("run_name") or meta.get("name") or "")
+    for tag, value in _texts(os.path.join(folder, "tags"), record.notes, wanted=TAGS).items():
+        setattr(record, TAGS[tag], value)
+    record.name = record.name or str(meta.get("run_name") or meta.get("name") or "")
     record.params = _texts(os.path.join(folder, "params"), record.notes)
     _add_file_metrics(record, os.path.join(folder, "metrics"))
     return record

@@ -3,7 +3,8 @@
 import os
 import re
 
-from traincost.reading.formats.files import Unreadable, names, parse_json, read_bytes, read_head
+from traincost.reading.formats.files import Unreadable, mapping_in, names, parse_json, read_bytes, read_head
+from traincost.reading.formats.yaml_text import parse_yaml
 
 MAX_JSON_MIB = 4  # of a larger one, the first keys tell
 _HEAD = 65_536
@@ -25,6 +26,13 @@ ASV_STRAY = "lies among results of asv and holds none"
 ASV_BROKEN = "lies among results of asv and is not whole JSON"
 PYINSTRUMENT = "a pyinstrument profile: stacks sampled in one process, without counts or settings"
 SPEEDSCOPE = "a speedscope profile: stacks of one process, without settings"
+REGISTRY = "MLflow's model registry: a registered model or a version of one, no run"
+LOGGED_MODEL = "a model that MLflow logged, no run"
+EXPERIMENT = "an experiment of MLflow's in which there is no run"
+RUN_JSON = "a run.json of another tool: neither a record of traincost nor of Sacred"
+LM_EVAL = "results of lm-evaluation-harness: scores of a finished model, without a training's time"
+HF_RESULTS = "results without the time of a training (train_runtime)"
+OTHER_RESULTS = "a results.json of another tool than pyhighlights: it lists no runs with seeds"
 SCALENE = "a Scalene profile: percentages of time by line, not seconds of sections"
 
 
@@ -43,9 +51,34 @@ def recognise(path):
         return PSTATS
     if _FLOPS in head:
         return FLOPS
+    if name == "meta.yaml":
+        return _of_mlflow(path)
     if not name.endswith(".json"):
         return ""
-    return _among_json(path, head) or _beside_asv(path)
+    return _among_json(path, head) or _beside_asv(path) or _by_name(name, head)
+
+
+def _of_mlflow(path):
+    """Name a description of MLflow's that is no run's, by its keys and where it lies."""
+    found = mapping_in(path, parse_yaml, [], limit_mib=1)
+    folder = os.path.dirname(path)
+    if "model_id" in found:
+        return LOGGED_MODEL
+    if {"name", "creation_timestamp"} <= found.keys() or os.path.basename(
+        os.path.dirname(folder)
+    ) == "models":
+        return EXPERIMENT if "experiment_id" in found else REGISTRY
+    return EXPERIMENT if "experiment_id" in found and "run_id" not in found else ""
+
+
+def _by_name(name, head):
+    """Name a file that bears a name of ours or of a tool's, and is none of theirs."""
+    if name == "run.json":
+        return RUN_JSON
+    if name == "results.json":
+        return LM_EVAL if b'"versions"' in head and b'"results"' in head else OTHER_RESULTS
+    is_result = name in ("all_results.json", "eval_results.json", "test_results.json", "predict_results.json")
+    return HF_RESULTS if is_result else ""
 
 
 def _among_json(path, head):

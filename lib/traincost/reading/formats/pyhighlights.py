@@ -38,6 +38,8 @@ def read(path, run_id):
         results = parse_json(read_bytes(path))
     except Unreadable as problem:
         return [Run(run_id, UNREADABLE, reason=str(problem))]
+    if not _is_ours(results, names(folder)):
+        return []
     reason = _not_results(results)
     if reason:
         return [Run(run_id, UNREADABLE, reason=reason)]
@@ -54,6 +56,11 @@ def read(path, run_id):
     completed = _completed(results, run_id, shared, notes)
     _add_sections(folder, dict(zip(map(str, _completed_seeds(results)), completed, strict=False)))
     return [*completed, *_missing(results, run_id, shared)]
+
+
+def _is_ours(results, beside):
+    """Say whether an object is meant as results of pyhighlights: many tools call theirs so."""
+    return MANIFEST_NAME in beside or (isinstance(results, dict) and bool({"runs", "seeds"} & results.keys()))
 
 
 def _not_results(results):

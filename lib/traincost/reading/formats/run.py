@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from traincost.columns import column, finite
 from traincost.reading.formats.files import shortened
-from traincost.reading.formats.statuses import COMPLETED
+from traincost.reading.formats.statuses import COMPLETED, OWN_RECORD
 
 MAX_DEPTH = 32  # of settings; a deeper part is one level, written as JSON
 MAX_FIELDS = 2_000  # settings of one run
@@ -66,6 +66,20 @@ class Run:
         What was dropped from the run, and why.
     reason : str
         Why the run cannot be used; empty where it can.
+    evidence : str
+        How `status` is known: one of `statuses.EVIDENCE`.
+    devices : float, or None
+        Accelerators that the run used, where that is recorded.
+    device : str
+        Their type.
+    host : str
+        The machine; it is published as "host 1".
+    job : str
+        Equal for the processes of one distributed job, which each recorded a run; empty for one alone.
+    step : str
+        Name of the part of a pipeline that the run was, "main" for the pipeline itself.
+    leg_s : float, or None
+        Time that this part of a resumed run took by itself, where `runtime_s` may include earlier ones.
     """
 
     run_id: str
@@ -86,6 +100,17 @@ class Run:
     fingerprint: str = ""
     notes: list = field(default_factory=list)
     reason: str = ""
+    evidence: str = OWN_RECORD
+    devices: float | None = None
+    device: str = ""
+    host: str = ""
+    job: str = ""
+    step: str = ""
+    leg_s: float | None = None
+
+    def end(self, status, reason="", evidence=OWN_RECORD):
+        """Set how the run ended, why it cannot be used for that, and how it is known."""
+        self.status, self.reason, self.evidence = status, reason, evidence
 
 
 # -- settings ------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ MAX_SECTIONS = 5_000  # of one run
 ROUNDING = 1e-6  # relative
 EXACT = 2**53  # above it, not every integer is a float
 _REQUIRED = ("format", "run_id", "config", "runtime_s")
+_OURS = {"run_id", "runtime_s", "config", "sections"}
 NAMES = re.compile(re.escape(RECORD_NAME))
 
 
@@ -28,11 +29,18 @@ def read(path, run_id):
     """Return the one run recorded at `path`; `run_id` names it where the record cannot."""
     try:
         record = parse_json(read_bytes(path))
+        if isinstance(record, dict) and not _is_ours(record):
+            return []
         if not isinstance(record, dict):
             raise Unreadable(f"holds a JSON {type(record).__name__} at the top, not an object")
     except Unreadable as problem:
         return [Run(_folder(path) or run_id, UNREADABLE, reason=str(problem))]
     return [_run(str(record["run_id"]) if "run_id" in record else _folder(path) or run_id, record)]
+
+
+def _is_ours(record):
+    """Say whether an object is meant as a record: other tools call theirs ``run.json`` too."""
+    return "format" in record or len(_OURS & record.keys()) > 1
 
 
 def _folder(path):
@@ -64,6 +72,8 @@ def _run(run_id, record):
     legs = record.get("legs")
     if isinstance(legs, int) and 1 < legs < EXACT:
         run.notes.append(f"was resumed: its runtime is the sum of {legs} legs")
+    run.host, run.device = (str(record.get(name) or "") for name in ("host", "device"))
+    run.devices = float(record["devices"]) if finite(record.get("devices")) else None
     run.sections = _sections(record.get("sections"), run.notes)
     run.extents = _extents(record.get("sections"), run.sections)
     run.cost = numbers(_prefixed(record.get("cost")), "cost", run.notes)

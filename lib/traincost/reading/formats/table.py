@@ -1,7 +1,9 @@
 """A table with a row per run, and an optional second one with a row per run and section.
 
-The columns are named by `Table`; where they are not, those with our own names are taken
-(`collection.Collection.runs`), so that a frame of runs written as CSV reads back.
+The columns are named by `Table`. Where they are not, those of a table that a tool wrote are known
+(`table_kinds`), else those with our own names are taken (`collection.Collection.runs`), so that a frame of
+runs written as CSV reads back; then a pair of columns of start and end times, a column of words for a
+status, and, as settings, what is left and names no row and no time (`table_columns`).
 """
 
 import re
@@ -9,13 +11,14 @@ from dataclasses import dataclass, field
 
 from traincost.columns import SCORE_PREFIX
 from traincost.errors import ParameterError
+from traincost.reading.formats import durations, table_columns, table_kinds, table_numbers
 from traincost.reading.formats.files import Unreadable, shortened
 from traincost.reading.formats.run import Run, described, numbers, runtime
-from traincost.reading.formats.statuses import COMPLETED, FAILED, KILLED, RUNNING, UNREADABLE
+from traincost.reading.formats.statuses import COMPLETED, FILES, OWN_RECORD, UNREADABLE, status_of
 from traincost.reading.formats.table_files import read_rows
 
 NAME = "table"
-TITLE = "a table of runs (*.csv, *.jsonl, *.parquet)"
+TITLE = "a table of runs (*.csv, *.tsv, *.jsonl, *.json, *.parquet)"
 TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0, "h": 3600.0}
 MEMORY_UNITS = {
     "B": 2.0**-20,
@@ -24,12 +27,6 @@ MEMORY_UNITS = {
 }
 OTHER_UNITS = ("count", "")
 SECTION_COLUMNS = ("run", "section", "seconds", "count")
-_STATUSES = {
-    **dict.fromkeys(("completed", "complete", "finished", "success", "succeeded", "done", "ok"), COMPLETED),
-    **dict.fromkeys(("failed", "failure", "crashed", "error", "oom"), FAILED),
-    **dict.fromkeys(("killed", "cancelled", "canceled", "timeout", "preempted"), KILLED),
-    **dict.fromkeys(("running", "pending", "queued"), RUNNING),
-}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity|nan)", re.IGNORECASE)
 # A unit at the end of a column's name, which a name with its own unit takes the place of.
 _UNIT_ENDING = re.compile(r"_(s|sec|seconds|ms|us|min|minutes|h|hours|b|bytes|[kmg]i?b)$", re.IGNORECASE)
@@ -106,19 +103,20 @@ def read_runs(path, table):
         A column that was named is not there, or none has the runtime.
     """
     columns, rows = read_rows(path)
-    roles = _roles(columns, table)
-    found, seen = [], {}
+    kind = table_kinds.known(columns, rows)
+    rows, said = kind.rows(rows) if kind and kind.rows else (rows, [])
+    roles = _roles(columns, rows, table, kind)
+    found = []
     for i, (row, reason) in enumerate(rows, start=1):
         # Without what leads to a machine's own directories.
         place = str(row.get(roles["path"], "")).replace("\\", "/").lstrip("/") or f"row {i}"
         run = _run(row, str(row.get(roles["run"], place)), roles, table)
-        run.named = bool(roles["run"])
         run.reason = reason or run.reason
         run.status = UNREADABLE if reason else run.status
-        first = seen.setdefault(tuple(row.items()), i)
-        if first != i and not run.reason:
-            run.status, run.reason = "duplicate", f"equals row {first} in every column: a copy"
+        run.notes += [kind.note] if kind and kind.note else []
         found.append((place, run))
+    if found:
+        found[0][1].notes += [*said, *roles["said"]]
     if table.sections_table:
         _add_sections([run for _, run in found], table)
     return found
@@ -127,36 +125,73 @@ def read_runs(path, table):
 # -- columns ---------------------------------------------------------------------------------
 
 
-def _roles(columns, table):
+def _roles(columns, rows, table, kind):
     """Return which columns are what, as lists and names; an empty name for none."""
-    runtimes = table.runtime_column or ["runtime_s"]
-    roles = {"runtime": [runtimes] if isinstance(runtimes, str) else list(runtimes)}
+    roles = {"said": [], "started": "", "ended": "", "machine": kind and kind.machine}
+    _set_runtime(roles, columns, rows, table, kind)
     for role, own in (("run", "run_id"), ("status", "status"), ("path", "path")):
-        roles[role] = getattr(table, f"{role}_column") or (own if own in columns else "")
+        named = getattr(table, f"{role}_column")
+        roles[role] = named or (getattr(kind, role) if kind else own if own in columns else "")
+        _check_there(f"`{role}_column`", [named] if named else [], columns)
+    if not roles["status"] and kind is None:
+        roles["status"] = table_columns.of_statuses(columns, rows)
     roles["cost"] = {name: "" for name in columns if name.startswith("cost_")} | table.cost_columns
+    roles["named_cost"] = kind.costs if kind else {}
     own_scores = [name for name in columns if name.startswith(SCORE_PREFIX)]
-    roles["score"] = [*dict.fromkeys([*own_scores, *(table.score_columns or ())])]
-    if not table.runtime_column and "runtime_s" not in columns:
-        raise ParameterError(
-            f"`runtime_column` must name the column of the run times; there are {_listed(columns)}"
-        )
-    _check_there("`runtime_column`", roles["runtime"], columns)
-    for role in ("run", "status", "path"):
-        _check_there(f"`{role}_column`", [roles[role]] if roles[role] else [], columns)
+    roles["score"] = {
+        name: name.removeprefix(SCORE_PREFIX) for name in (*own_scores, *(table.score_columns or ()))
+    }
+    roles["score"] = (kind.scores if kind else {}) | roles["score"]
     for name in ("cost_columns", "score_columns", "factor_columns"):
         _check_there(f"`{name}`", getattr(table, name) or (), columns)
-    roles["factor"] = _factors(columns, roles, table)
+    roles["factor"] = _factors(columns, rows, roles, table, kind)
     return roles
 
 
-def _factors(columns, roles, table):
+def _set_runtime(roles, columns, rows, table, kind):
+    """Set the columns of the runtime, those that are named, the tool's or ours; or of start and end."""
+    named = table.runtime_column
+    roles["started"] = kind.started if kind else "started_at" if "started_at" in columns else ""
+    if named:
+        roles["runtime"] = [named] if isinstance(named, str) else list(named)
+    elif kind:
+        roles["runtime"], roles["ended"] = [kind.runtime] if kind.runtime else [], kind.ended
+    elif "runtime_s" in columns:
+        roles["runtime"] = ["runtime_s"]
+    else:
+        roles["runtime"] = table_columns.of_durations(columns, rows)
+        if not roles["runtime"]:
+            roles["started"], roles["ended"] = table_columns.of_start_and_end(columns, rows)
+            if not roles["ended"]:
+                raise ParameterError(
+                    f"`runtime_column` must name the column of the run times; there are {_listed(columns)}"
+                )
+    if not kind:
+        _check_there("`runtime_column`", roles["runtime"], columns)
+        for name in roles["runtime"]:
+            table_numbers.refuse_ambiguous(
+                name, [c for row, _ in rows if isinstance(c := row.get(name), str)]
+            )
+
+
+def _factors(columns, rows, roles, table, kind):
     """Return column to the name of its setting."""
     if table.factor_columns is not None:
         return {name: name.removeprefix("config.") for name in table.factor_columns}
+    if kind:
+        return kind.settings
     own = {name: name.removeprefix("config.") for name in columns if name.startswith("config.")}
     taken = {*roles["runtime"], *roles["cost"], *roles["score"], "started_at"}
-    taken |= {roles["run"], roles["status"], roles["path"]}
-    return own or {name: name for name in columns if name not in taken}
+    taken |= {roles["run"], roles["status"], roles["path"], roles["started"], roles["ended"]}
+    if own:
+        return own
+    left = [name for name in columns if name not in taken]
+    times_s = [_runtime(row, roles, TIME_UNITS[table.runtime_unit])[0] for row, _ in rows]
+    no_settings = table_columns.no_settings(left, rows, times_s)
+    roles["said"] += [
+        f"column {shortened(name, 80)!r} is no setting: {why}" for name, why in no_settings.items()
+    ]
+    return {name: name for name in left if name not in no_settings}
 
 
 def _check_there(what, names, columns):
@@ -175,29 +210,40 @@ def _listed(columns):
 def _run(row, run_id, roles, table):
     run = Run(run_id)
     run.config = {name: row[column] for column, name in roles["factor"].items() if column in row}
-    run.started_at = str(row.get("started_at", ""))
+    run.started_at = str(row.get(roles["started"], "")) if roles["started"] else ""
     run.cost = _costs(row, roles["cost"], run.notes)
-    scores = {name.removeprefix(SCORE_PREFIX): _value(row[name]) for name in roles["score"] if name in row}
+    named = {name: _value(row[column]) for column, name in roles["named_cost"].items() if column in row}
+    run.cost |= numbers(named, "cost", run.notes)
+    scores = {name: _value(row[column]) for column, name in roles["score"].items() if column in row}
     run.scores = numbers(scores, "score", run.notes)
-    run.runtime_s, run.reason = _runtime(row, roles["runtime"], TIME_UNITS[table.runtime_unit])
+    run.runtime_s, run.reason = _runtime(row, roles, TIME_UNITS[table.runtime_unit])
+    run.evidence = OWN_RECORD if roles["status"] else FILES
+    if roles["machine"]:
+        run.devices, run.device, run.host = roles["machine"](row)
     if roles["status"]:
         word = str(row.get(roles["status"], ""))
-        run.status = _STATUSES.get(word.strip().lower(), FAILED)
+        run.status = status_of(word)
         if run.status != COMPLETED:
             run.reason = f"status is {shortened(word, 80)}" if word else "status is missing"
     return run
 
 
-def _runtime(row, columns, factor):
-    """Return the sum of some columns in seconds, and why there is none."""
-    parts = []
+def _runtime(row, roles, factor):
+    """Return the sum of some columns in seconds, or end less start, and why there is none."""
+    columns, total = roles["runtime"], 0.0
+    if not columns:
+        seconds = table_columns.between(row.get(roles["started"]), row.get(roles["ended"]))
+        return runtime(seconds, f"{roles['ended']} less {roles['started']}")
     for name in columns:
         value = _value(row.get(name))
-        seconds, reason = runtime(value, name)
-        if reason and not (value == 0 and len(columns) > 1):
-            return None, reason.replace("a number of seconds", "a number")
-        parts.append(seconds or 0.0)
-    return runtime(sum(parts) * factor, " + ".join(columns))
+        seconds = durations.seconds(value) if isinstance(value, str) else None
+        if seconds is None:
+            seconds, reason = runtime(value, name)
+            if reason and not (value == 0 and len(columns) > 1):
+                return None, reason.replace("a number of seconds", "a number")
+            seconds = (seconds or 0.0) * factor
+        total += seconds
+    return runtime(total, " + ".join(columns))
 
 
 def _value(cell):
@@ -205,7 +251,7 @@ def _value(cell):
     text = cell.strip() if isinstance(cell, str) else ""
     if _NUMBER.fullmatch(text) and len(text) < 400:
         return float(text)
-    return None if cell in ("", "None") else cell
+    return None if cell in ("", "None", "-") else cell
 
 
 def _costs(row, units, notes):

@@ -1,11 +1,11 @@
-"""Rows of a table: CSV, JSON lines or Parquet, without guesses about what a cell means.
+"""Rows of a table: CSV, JSON or Parquet, without guesses about what a cell means.
 
 A CSV's cells are text, and an empty one is missing; so ``NA`` and ``nan`` are text, and ``007``
-keeps its zeros. JSON and Parquet have types of their own; nested values become dotted columns.
+keeps its zeros. JSON and Parquet have types of their own; nested values become dotted columns, and
+a duration is a text with its unit (``3607.362 s``). The index of a pandas frame is dropped.
 """
 
-import csv
-import io
+import datetime
 import json
 import os
 
@@ -13,11 +13,14 @@ import pyarrow as pa
 
 from traincost.reading.formats.files import Unreadable, parse_json, read_bytes, read_head, shortened
 from traincost.reading.formats.run import flat
+from traincost.reading.formats.table_numbers import plain
+from traincost.reading.formats.table_text import INDEX, cells, decoded
 
 MAX_TABLE_MIB = 64
 MAX_ROWS = 200_000
 MAX_CELLS = 4_000_000
-ENDINGS = (".csv", ".jsonl", ".ndjson", ".parquet")
+ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
+MAYBE = ".txt"  # of tables among much else: those whose first line names what SLURM's accounting does
 _BATCH = 10_000
 
 
@@ -27,39 +30,65 @@ def read_rows(path):
     A value is an int, float or text; missing cells are left out. Raises `Unreadable`.
     """
     ending = os.path.splitext(path)[1].lower()
-    if ending not in ENDINGS:
+    if ending not in ENDINGS and not is_maybe(path):
         raise Unreadable(f"is no table that can be read; it must end in {', '.join(ENDINGS)}")
     if ending == ".parquet":
         return _parquet(path)
-    content = read_bytes(path, MAX_TABLE_MIB).removeprefix(b"\xef\xbb\xbf")
-    return _csv(content) if ending == ".csv" else _json_lines(content)
+    content = read_bytes(path, MAX_TABLE_MIB)
+    if ending in (".csv", ".tsv", MAYBE):
+        return _csv(decoded(content))
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    return _json_list(content) if ending == ".json" else _json_lines(content)
 
 
-def _csv(content):
+def is_maybe(path):
+    """Say whether a text file is a table after all: what ``sacct`` printed."""
+    if os.path.splitext(path)[1].lower() != MAYBE:
+        return False
     try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        raise Unreadable(f"is not UTF-8: {problem.reason} at byte {problem.start}") from None
-    first = text.partition("\n")[0]
-    separator = max(",;\t", key=first.count)
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+        first = read_head(path, 1024).decode("utf-8", "replace").partition("\n")[0]
+    except Unreadable:
+        return False
+    return "JobID" in first and "State" in first
+
+
+def is_list(path):
+    """Say whether a JSON file begins as a list does: any other is no table."""
     try:
-        columns = next(lines, [])
-        _check_columns(columns)
-        rows = []
-        for cells in lines:
-            if cells:
-                rows.append(_csv_row(columns, cells))
-                _check_size(len(rows), len(columns))
-    except csv.Error as problem:
-        raise Unreadable(f"is no whole CSV: line {lines.line_num}: {shortened(problem, 80)}") from None
-    return columns, rows
+        return read_head(path, 256).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+    except Unreadable:
+        return True  # and say why it cannot be read
+
+
+def _csv(text):
+    lines, separator = cells(text)
+    names = [name.strip() if separator == " " else name for name in next(lines, [])]
+    columns = [name for name in names if not INDEX.fullmatch(name)]
+    _check_columns(columns)
+    rows = []
+    for line in lines:
+        rows.append(_csv_row(names, line))
+        _check_size(len(rows), len(columns))
+    return columns, plain(columns, rows, separator)
 
 
 def _csv_row(columns, cells):
-    row = {name: cell for name, cell in zip(columns, cells, strict=False) if cell != ""}
+    found = zip(columns, cells, strict=False)
+    row = {name: cell for name, cell in found if cell != "" and not INDEX.fullmatch(name)}
     reason = "" if len(cells) == len(columns) else f"has {len(cells)} cells under {len(columns)} columns"
     return row, reason
+
+
+def _json_list(content):
+    """Read a list of objects, as pandas writes the records of a frame."""
+    found = parse_json(content)
+    if not isinstance(found, list) or not found or not all(isinstance(entry, dict) for entry in found):
+        raise Unreadable("is no table: it holds no list of JSON objects")
+    _check_size(len(found), 1, sum(map(len, found)))
+    rows = [(_flat(entry), "") for entry in found]
+    columns = {name: None for row, _ in rows for name in row}
+    _check_columns(list(columns))
+    return list(columns), rows
 
 
 def _json_lines(content):
@@ -93,10 +122,10 @@ def _parquet(path):
     try:
         with pq.ParquetFile(path) as file:
             _check_parquet(file.metadata)
-            columns = list(file.schema_arrow.names)
+            columns = [name for name in file.schema_arrow.names if not INDEX.fullmatch(name)]
             _check_columns(columns)
             rows = []
-            for batch in file.iter_batches(_BATCH):
+            for batch in file.iter_batches(_BATCH, columns=columns):
                 rows += [(row, "") for row in _batch_rows(batch)]
         return list(dict.fromkeys(name for row, _ in rows for name in row) or columns), rows
     except (pa.ArrowException, OSError, ValueError) as problem:
@@ -112,9 +141,18 @@ def _check_parquet(metadata):
 
 def _batch_rows(batch):
     """Yield rows: a column's name stands as it is, a dot in it included; what is nested is flattened."""
-    for row in batch.to_pylist():
+    for row in _without_nanoseconds(batch).to_pylist():
         cells = {name: _plain(value) for name, value in row.items() if value is not None}
         yield _flat(cells)
+
+
+def _without_nanoseconds(batch):
+    """Return a batch whose durations Python can hold: those in nanoseconds become microseconds."""
+    for i, column in enumerate(batch.schema):
+        if pa.types.is_duration(column.type) and column.type.unit == "ns":
+            values = batch.column(i).cast(pa.duration("us"), safe=False)
+            batch = batch.set_column(i, column.name, values)
+    return batch
 
 
 def _flat(cells):
@@ -126,7 +164,9 @@ def _flat(cells):
 
 
 def _plain(value):
-    """Return a value of JSON's types; a time, a decimal or bytes as text."""
+    """Return a value of JSON's types; a duration, a time, a decimal or bytes as text."""
+    if isinstance(value, datetime.timedelta):
+        return f"{value.total_seconds()!r} s"
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return json.loads(json.dumps(value, default=str)) if isinstance(value, dict | list) else str(value)

@@ -2,10 +2,11 @@
 
 A file is a sequence of records, each with its length and checksums; a record is an ``Event``
 message, of which the wall time, scalars and the data of the plugin ``hparams`` are used. They
-are walked here: TensorBoard's own reader reads a cut file without a word, and a record of any
+are walked by `tfrecords`: TensorBoard's own reader reads a cut file without a word, and a record of any
 size into memory.
 
-Event files know neither when a run began nor whether it ended. A run is taken to be killed where
+Event files know neither when a run began nor whether it ended; without a session of hyper-parameters
+its end is not recorded. A run is taken to be killed where
 its last event is cut, where a session of hyper-parameters has no end, or where it has no such
 session but most runs beside it have: `SummaryWriter.add_hparams` comes at the end. The runtime
 is the time that the files cover: the union of the spans from first to last event of each, so
@@ -17,33 +18,40 @@ hyper-parameters (``1700000000.123``) and for several scalars in one chart (``lo
 those of one training's parts (`ROLES`).
 """
 
-import io
 import math
 import os
 import re
 import struct
+from array import array
 from dataclasses import dataclass, field
 
-from traincost.reading.formats import files, wire
+from traincost.reading.formats import clocks, files, tfrecords, wire
 from traincost.reading.formats.files import Unreadable, opened
 from traincost.reading.formats.run import Run, flat, iso, runtime, without_identity
-from traincost.reading.formats.statuses import COMPLETED, FAILED, KILLED, UNREADABLE
+from traincost.reading.formats.statuses import (
+    COMPLETED,
+    FAILED,
+    FILES,
+    KILLED,
+    NOT_RECORDED,
+    OWN_RECORD,
+    UNKNOWN,
+    UNREADABLE,
+)
 
 NAME = "tensorboard"
 TITLE = "TensorBoard event files (events.out.tfevents.*)"
 ROLES = ("train", "validation", "val", "eval", "test")  # directories of one run's parts
 MAX_EVENTS = 2_000_000  # of one file
-MAX_EVENT_BYTES = 2**16  # a larger one is an image or a graph: its wall time alone is used
 MAX_TAGS = 10_000  # of one run
 MAX_FILES = 1_000  # of one run
 MAX_SIBLINGS = 50  # runs beside one that are looked at
 _MARK = ".tfevents."
 _SESSION = re.compile(r"\d{9,11}\.\d+")  # what SummaryWriter.add_hparams calls its directory
-_EARLIEST_S = 1e8  # 1973: an event before that has no clock time
+_EARLIEST_S = 1e8  # 1973: a clock that never got beyond is none
 _NOTE = "runtime is approximate: from the first event to the last of its files"
 _TOO_MANY = f"scalars beyond the first {MAX_TAGS} are left out"
 _FAILURE = 2  # how a session of the hparams plugin ended
-_WALL_TIME = b"\x09"  # the key of an event's first field, eight bytes long
 NAMES = re.compile(rf".*{re.escape(_MARK)}.*", re.DOTALL)
 
 
@@ -66,9 +74,9 @@ def read(path, run_id):
     config = flat(events.hparams, run.notes)
     run.config = without_identity(config, "", events.spans[0][0] if events.spans else None, run.notes)
     run.scores = {tag: value for tag, (_, value) in events.scalars.items() if math.isfinite(value)}
-    run.status, run.reason = _ending(events, reason)
+    run.end(*_ending(events, reason))
     if not run.reason and not events.sessions and _others_have_sessions(home):
-        run.status = KILLED
+        run.status, run.evidence = KILLED, FILES
         run.reason = "has no hyper-parameters, as runs beside it log at their end: killed, or at work still"
     if run.runtime_s:
         run.notes.append(_NOTE)
@@ -129,16 +137,16 @@ def _union_s(spans):
 
 
 def _ending(events, reason):
-    """Return status and reason of a run, by what its files say of its end."""
+    """Return status, reason and evidence of a run, by what its files say of its end."""
     if events.unreadable:
         return UNREADABLE, events.problem
     if events.problem:
-        return KILLED, events.problem
+        return KILLED, events.problem, FILES
     if _FAILURE in events.endings:
         return FAILED, "its hparams session ended with a failure"
     if events.sessions > len(events.endings):
-        return KILLED, "its hparams session has no end: killed, or at work still"
-    return COMPLETED, reason
+        return KILLED, "its hparams session has no end: killed, or at work still", FILES
+    return (COMPLETED, reason, OWN_RECORD) if events.endings else (UNKNOWN, reason, NOT_RECORDED)
 
 
 def _gathered(home):
@@ -236,58 +244,37 @@ def _is_member(home, name):
 
 def _events(path):
     """Return what one event file holds, up to where it is cut or damaged."""
-    events, times = _Events(), []
+    events, times, steps = _Events(), array("d"), array("q")
     try:
         with opened(path, limit_mib=math.inf) as file:
-            for n_read, record in enumerate(_records(io.BufferedReader(file, 2**18))):
+            for n_read, record in enumerate(tfrecords.records(file)):
                 if n_read >= MAX_EVENTS:
                     raise Unreadable(f"holds more than {MAX_EVENTS} events")
-                wall_s = _add(events, record)
+                wall_s, step = _add(events, record)
                 if wall_s is not None:
                     times.append(wall_s)
-                    times = times if len(times) < 1000 else [min(times), max(times)]
+                    steps.append(step)
             if not times:
                 events.problem = "holds no event: killed before the first was written"
-    except _Cut as problem:
+    except tfrecords.Cut as problem:
         events.problem = str(problem)
     except Unreadable as problem:
         events.problem, events.unreadable = str(problem), True
-    events.spans = [(min(times), max(times))] if times else []
+    if times and max(times) > _EARLIEST_S:
+        written = clocks.active(times, steps)
+        events.spans = written.spans
+        events.notes += written.notes
     return events
 
 
-class _Cut(Exception):
-    """A file ends within a record."""
-
-
-def _records(file):
-    """Yield each record of an event file; of one larger than `MAX_EVENT_BYTES` the beginning."""
-    at = 0
-    while header := file.read(12):
-        if len(header) < 12:
-            raise _Cut("ends within an event: killed, at work still, or copied in part")
-        (size,), (check,) = struct.unpack("<Q", header[:8]), struct.unpack("<I", header[8:])
-        if check != _masked(_crc32c(header[:8])):
-            raise Unreadable(f"is damaged at byte {at}")
-        data = file.read(min(size, MAX_EVENT_BYTES) + 4)
-        if size > MAX_EVENT_BYTES:
-            # Read on and not sought, so that the end of a cut file is met.
-            data, left = data[:9] if data[:1] == _WALL_TIME else b"", size - len(data) + 4
-            while left > 0:
-                skipped = len(file.read(min(left, 2**20)))
-                if not skipped:
-                    raise _Cut("ends within an event: killed, at work still, or copied in part")
-                left -= skipped
-        elif len(data) < size + 4:
-            raise _Cut("ends within an event: killed, at work still, or copied in part")
-        elif struct.unpack("<I", data[size:])[0] != _masked(_crc32c(data[:size])):
-            raise Unreadable(f"is damaged at byte {at}")
-        yield data[:size]
-        at += 16 + size
-
-
 def _add(events, record):
-    """Add one ``Event`` message; return its wall time, or None where it has no clock time."""
+    """Add one ``Event`` message; return its wall time, None where it has no clock time, and its step."""
+    plain = _plain(record)
+    if plain is not None:
+        wall_s, step, tag, number = plain
+        events.n_points += 1
+        _set_scalar(events, tag, number, wall_s)
+        return (wall_s if 0 < wall_s < 1e11 else None), step
     event = wire.message(record)
     wall_s = wire.double(wire.last(event, 1, bytes))
     for summary in wire.inside(event, 5):
@@ -298,7 +285,54 @@ def _add(events, record):
         events.n_points += len(values) > len(hparams)
         for value in values:
             _add_scalar(events, value, wall_s or 0.0)
-    return wall_s if wall_s is not None and _EARLIEST_S < wall_s < 1e11 else None
+    step = wire.last(event, 2, int, 0)
+    return wall_s if wall_s is not None and 0 < wall_s < 1e11 else None, step if step < 2**62 else 0
+
+
+def _plain(record):
+    """Return (wall time, step, tag, number) of an event that is one plain scalar, as most are; else None.
+
+    Wall time, step, and a summary of one value: its tag, and a float of 32 bits.
+    """
+    try:
+        if record[0] != 0x09:
+            return None
+        step, at = _varint(record, 10) if record[9] == 0x10 else (0, 9)
+        if record[at] != 0x2A:
+            return None
+        _, at = _varint(record, at + 1)
+        if record[at] != 0x0A:
+            return None
+        length, at = _varint(record, at + 1)
+        if at + length != len(record) or record[at] != 0x0A:
+            return None
+        length, at = _varint(record, at + 1)
+        after = at + length
+        if after + 5 != len(record) or record[after] != 0x15:
+            return None
+        tag = record[at:after].decode("utf-8", "replace")
+        return _DOUBLE(record, 1)[0], step, tag, _SINGLE(record, after + 1)[0]
+    except (IndexError, struct.error):
+        return None
+
+
+_DOUBLE, _SINGLE = struct.Struct("<d").unpack_from, struct.Struct("<f").unpack_from
+
+
+def _varint(record, at):
+    """Return a number of up to four bytes, and where it ends; a longer one ends the quick way."""
+    byte = record[at]
+    if byte < 128:
+        return byte, at + 1
+    value, shift = byte & 127, 7
+    while shift < 28:
+        at += 1
+        byte = record[at]
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at + 1
+        shift += 7
+    raise IndexError
 
 
 def _add_scalar(events, value, wall_s):
@@ -308,7 +342,10 @@ def _add_scalar(events, value, wall_s):
         number = _scalar_tensor(wire.message(tensor))
     if number is None:
         return
-    tag = wire.text(wire.last(value, 1, bytes, b""))
+    _set_scalar(events, wire.text(wire.last(value, 1, bytes, b"")), number, wall_s)
+
+
+def _set_scalar(events, tag, number, wall_s):
     if tag in events.scalars or len(events.scalars) < MAX_TAGS:
         events.scalars[tag] = (wall_s, number)
     elif _TOO_MANY not in events.notes:
@@ -357,29 +394,3 @@ def _value(value):
         return wire.text(text)
     truth = wire.last(value, 4, int)
     return None if truth is None else bool(truth)
-
-
-# -- checksums: CRC-32C, masked as the record format asks ------------------------------------
-
-
-def _table():
-    table = []
-    for byte in range(256):
-        for _ in range(8):
-            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
-        table.append(byte)
-    return table
-
-
-_TABLE = _table()
-
-
-def _crc32c(data):
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = crc >> 8 ^ _TABLE[(crc ^ byte) & 255]
-    return crc ^ 0xFFFFFFFF
-
-
-def _masked(crc):
-    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF

@@ -13,6 +13,9 @@ from array import array
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
+from math import inf
+
+import orjson
 
 from traincost.columns import finite
 from traincost.reading.formats.files import Unreadable, opened, shortened
@@ -26,6 +29,10 @@ MAX_NAMES = 5_000  # of annotations, and of threads
 MAX_NAME = 200  # characters
 MAX_FACTS = 64  # devices that are looked at
 _CHUNK = 2**16
+_PIECE = 2**19  # of whole events that are parsed together
+_TRIES = 8  # ends of events that are tried: most are those of their arguments
+_BEGIN = re.compile(rb'"traceEvents"\s*:\s*\[\s*(?=\{)|\A\s*\[\s*(?=\{)')
+_BETWEEN = re.compile(rb"\}\s*,\s*\{")
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _EVENT_KEYS = frozenset({"ph", "cat", "name", "ts", "dur", "pid", "tid"})
@@ -33,6 +40,7 @@ _STARTS, _ENDS = ("start_map", "start_array"), ("end_map", "end_array")
 # Annotations by name where the category is that of an operator or missing, as older traces have it.
 _ANNOTATIONS = ("ProfilerStep#", "Optimizer.step#", "Optimizer.zero_grad#")
 _OPERATORS = ("cpu_op", "Operator", "")
+_MAY_ANNOTATE = ("user_annotation", *_OPERATORS)
 _COUNTER = re.compile(r"#\d+$")
 _FACTS = {
     ("distributedInfo", "rank"): "rank",
@@ -169,8 +177,14 @@ def _scan(scanner, head, chunks):
     tokens = ijson.sendable_list()
     parser = ijson.basic_parse_coro(tokens, use_float=True)
     silent = 0
+    begin = _BEGIN.search(head)
+    parts = (head[i : i + _CHUNK] for i in range(0, len(head), _CHUNK))
+    if begin and chunks != ():
+        before, after = head[: begin.end()], head[begin.end() :]
+        parts = (before[i : i + _CHUNK] for i in range(0, len(before), _CHUNK))
+        chunks = _without_whole_events(scanner, chain([after], chunks))
     try:
-        for chunk in chain((head[i : i + _CHUNK] for i in range(0, len(head), _CHUNK)), chunks):
+        for chunk in chain(parts, chunks):
             parser.send(chunk)
             silent = 0 if tokens else silent + len(chunk)
             if silent > MAX_TOKEN_MIB * 2**20:
@@ -190,6 +204,52 @@ def _scan(scanner, head, chunks):
         parser.close()
     except (ijson.JSONError, ValueError):
         scanner.ended_early()
+
+
+def _without_whole_events(scanner, chunks):
+    """Give the scanner whole events, many at a time, and yield the bytes that are left for the parser.
+
+    Where an event ends and the next one begins (``}, {``), what lies before is a list of whole events if
+    it parses as one: within a text or a deeper list it does not. What is no such list, and all that
+    follows, is left to the parser, which needs no event to be whole.
+    """
+    buffer = b""
+    for chunk in chunks:
+        buffer += chunk
+        if len(buffer) < _PIECE:
+            continue
+        if not scanner.is_between_events:
+            break
+        rest = _taken(scanner, buffer)
+        if rest is None:
+            break
+        buffer = rest
+        if scanner.gave_up:
+            return
+    yield from (buffer[i : i + _CHUNK] for i in range(0, len(buffer), _CHUNK))
+    yield from chunks
+
+
+def _taken(scanner, buffer):
+    """Return what is left of a buffer of events without those that are whole; None where none is."""
+    end = len(buffer)
+    for _ in range(_TRIES):
+        end = buffer.rfind(b"}", 0, end)
+        between = _BETWEEN.match(buffer, end) if end >= 0 else None
+        while end >= 0 and between is None:
+            end = buffer.rfind(b"}", 0, end)
+            between = _BETWEEN.match(buffer, end) if end >= 0 else None
+        if between is None:
+            return None
+        try:
+            events = orjson.loads(b"[" + buffer[: end + 1] + b"]")
+        except orjson.JSONDecodeError:
+            continue
+        if not all(event.__class__ is dict for event in events):
+            return None
+        scanner.take_events(events)
+        return buffer[between.end() - 1 :]
+    return None
 
 
 def _first_line(problem):
@@ -231,6 +291,32 @@ class _Scanner:
             elif self._name in _EVENT_KEYS:
                 self._event[self._name] = value
         self._inner = inner
+
+    @property
+    def is_between_events(self):
+        """Whether the next thing to come is an event, or the end of their list."""
+        return self._event is None and self._events_depth is not None and self._depth == self._events_depth
+
+    def take_events(self, events):
+        """Go through whole events; what is nested is no time, as in `take`."""
+        trace, numbers = self.trace, (int, float)
+        for event in events:
+            start, duration = event.get("ts"), event.get("dur", 0)
+            # Nearly all are plain: they are told here, without a call.
+            is_plain = event.get("ph") == "X" and start.__class__ in numbers and duration.__class__ in numbers
+            if is_plain and start - start == 0 and 0 <= duration < inf:
+                self.is_trace = True
+                trace.n_events += 1
+                if start < trace.first_us:
+                    trace.first_us = start
+                if start + duration > trace.last_us:
+                    trace.last_us = start + duration
+                if event.get("cat", "") in _MAY_ANNOTATE and _is_annotation(event):
+                    self._annotate(event, start, duration)
+                continue
+            if duration.__class__ in (dict, list):
+                del event["dur"]
+            self._take_event(event)
 
     def ended_early(self):
         """Note that the document has no end; only an object must have one."""

@@ -3,37 +3,46 @@
 Online a run's directory holds ``files/config.yaml`` and ``files/wandb-summary.json``; offline
 there is only ``run-ID.wandb``: blocks of records with checksums, as in a LevelDB log, each a
 message with the settings, the summary, or the exit of the run. That log is read where there is
-one, because it alone says whether the run came to its end.
+one. How a run ended is taken from its exit record, what the metadata of older versions say,
+``logs/debug.log`` ("got exitcode: 0"), the end of ``files/output.log``, and what else lies there, in
+this order: W&B writes the log in whole blocks of 32 KiB, so that of a run that ended well it is often
+cut; and without it a crashed run leaves the same files as any other.
 
 The runtime is W&B's own (``_wandb.runtime``, whole seconds); where that is missing or zero, the
 time until the last row that was logged (``_runtime``). The run's id is W&B's.
 """
 
-import io
-import math
 import os
 import re
-import struct
-import zlib
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from traincost.columns import finite
-from traincost.reading.formats import files, wire
-from traincost.reading.formats.files import Unreadable, mapping_in, opened, parse_json, read_bytes, shortened
-from traincost.reading.formats.run import MAX_DEPTH, Run, flat, iso, runtime, without_identity
-from traincost.reading.formats.statuses import COMPLETED, FAILED, KILLED
+from traincost.reading.formats import endings, files
+from traincost.reading.formats.files import Unreadable, mapping_in, parse_json, read_bytes, shortened
+from traincost.reading.formats.run import Run, flat, iso, runtime, without_identity
+from traincost.reading.formats.statuses import (
+    COMPLETED,
+    CONSOLE,
+    DEBUG_LOG,
+    FAILED,
+    FILES,
+    KILLED,
+    NOT_RECORDED,
+    UNKNOWN,
+)
+from traincost.reading.formats.wandb_log import read_log
 from traincost.reading.formats.yaml_text import parse_yaml
 
 NAME = "wandb"
 TITLE = "Weights & Biases runs (wandb/)"
 CONFIG_NAME, SUMMARY_NAME, METADATA_NAME = "config.yaml", "wandb-summary.json", "wandb-metadata.json"
-MAX_RECORDS = 2_000_000  # of one log
-MAX_RECORD_BYTES = 2**24  # a larger one is passed over
-MAX_KEYS = 10_000  # of a summary or config
+DEBUG_NAME, OUTPUT_NAME = "debug.log", "output.log"
 _LOG = re.compile(r"run-(.+)\.wandb")
 _FOLDER = re.compile(r"(?:offline-)?run-(\d{8}_\d{6})-(.+)")
 _LATEST = "latest-run"
+_EXIT_CODE = re.compile(r"got exitcode: (-?\d{1,9})")
+_DEBUG_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d")
 _BOOKKEEPING = ("_wandb", "wandb_version")
 _ENDED_BADLY = ("failed", "crashed", "killed", "preempted")
 NAMES = re.compile("|".join([_LOG.pattern, *map(re.escape, (CONFIG_NAME, SUMMARY_NAME, METADATA_NAME))]))
@@ -81,24 +90,55 @@ class _Place:
 
 
 def _run(place, run_id):
-    log = _log(place.log) if place.log else None
+    log = read_log(place.log) if place.log else None
     own_id = _own_id(place, log)
     run = Run(own_id or run_id, named=bool(own_id))
     config, bookkeeping = _config(place, log, run.notes)
     summary = _json(place, SUMMARY_NAME, run.notes) or (log.summary if log else {})
     metadata = _json(place, METADATA_NAME, [])
     started_s = log.started_s if log and log.started_s else bookkeeping.get("start_time")
-    started_s = float(started_s) if finite(started_s) else None
+    started_s = float(started_s) if finite(started_s) else _moment(metadata.get("startedAt"))
     run.config = without_identity(flat(config, run.notes), own_id, started_s, run.notes)
     run.started_at = iso(started_s) or _local_start(place)
     run.scores = _scores(summary)
     run.runtime_s, reason = _runtime(summary, log, run.notes)
-    run.status, run.reason = _ending(log, summary, metadata)
+    debug = _debug(place)
+    run.end(*_ending(place, log, summary, metadata, debug))
     run.reason = run.reason or reason
+    _add_machine(run, log, metadata)
+    run.leg_s = _leg(log, summary, metadata, debug)
     twin = _twin(place, own_id)
     if twin:
-        run.status, run.reason = "duplicate", f"is a copy of {twin}"
+        run.end("duplicate", f"is a copy of {twin}")
     return run
+
+
+def _add_machine(run, log, metadata):
+    """Set where the run took place, and what tells the processes of one job.
+
+    The number of GPUs is that of the machine, not of what the run used: it is not taken.
+    """
+    run.host = _text(metadata, "host") or (log.host if log else "")
+    run.device = _text(metadata, "gpu") or (log.gpu if log else "")
+    slurm = metadata.get("slurm")
+    job = _text(slurm, "job_id") if isinstance(slurm, dict) else ""
+    program = _text(metadata, "codePath") or _text(metadata, "program") or (log.program if log else "")
+    where = job or (log.group if log else "") or run.host
+    run.job = f"{where} {program}" if where else ""
+
+
+def _text(mapping, name):
+    value = mapping.get(name)
+    return value if isinstance(value, str) else str(value) if isinstance(value, int) else ""
+
+
+def _moment(text):
+    """Return an ISO time without a zone, which W&B means as UTC, in seconds since 1970; or None."""
+    try:
+        at = datetime.fromisoformat(text.replace("Z", "+00:00")) if isinstance(text, str) else None
+        return at and at.replace(tzinfo=at.tzinfo or UTC).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def _own_id(place, log):
@@ -162,24 +202,77 @@ def _runtime(summary, log, notes):
     return runtime(last, "_runtime")
 
 
-def _ending(log, summary, metadata):
-    """Return status and reason; the metadata of a run that ended often says "running"."""
-    if log:
-        if log.problem:
-            return KILLED, log.problem
-        if log.exit_code is None:
-            return KILLED, "its log has no exit record: killed, or at work still"
-        if log.exit_code:
-            return FAILED, f"ended with exit code {log.exit_code}"
-        return COMPLETED, ""
+def _ending(place, log, summary, metadata, debug):
+    """Return status, reason and evidence; the metadata of a run that ended often says "running"."""
+    code = log.exit_code if log else None
+    if code is not None:
+        return (FAILED, f"ended with exit code {code}") if code else (COMPLETED, "")
     state, code = metadata.get("state"), metadata.get("exitcode")
     if state in _ENDED_BADLY:
         return KILLED if state == "killed" else FAILED, f"its metadata says {state}"
     if isinstance(code, int) and code:
         return FAILED, f"ended with exit code {shortened(code, 20)}"
+    if state == "finished" or (isinstance(code, int) and not isinstance(code, bool)):
+        return COMPLETED, ""
+    console = endings.of_console(os.path.join(place.files, OUTPUT_NAME)) if place.files else None
+    if debug and debug.exit_code is not None:
+        if not debug.exit_code:
+            return COMPLETED, "", DEBUG_LOG
+        status = console[0] if console else FAILED
+        return status, f"ended with exit code {debug.exit_code}, as {DEBUG_NAME} says", DEBUG_LOG
+    if console:
+        return *console, CONSOLE
+    if log:
+        return KILLED, log.problem or "its log has no exit record: killed, or at work still", FILES
+    if debug:
+        return KILLED, f"{DEBUG_NAME} has no exit code: killed, or at work still", DEBUG_LOG
     if not summary:
-        return KILLED, f"has no {SUMMARY_NAME} that can be read: killed, or at work still"
-    return COMPLETED, ""
+        return KILLED, f"has no {SUMMARY_NAME} that can be read: killed, or at work still", FILES
+    return UNKNOWN, "", NOT_RECORDED
+
+
+@dataclass(frozen=True)
+class _Debug:
+    """What W&B's debug log of a run says."""
+
+    exit_code: int | None
+    span_s: float  # from its first line to its last
+
+
+def _debug(place):
+    """Return what the debug log in the run's directory says; None where there is none."""
+    path = os.path.join(place.home, "logs", DEBUG_NAME)
+    if not place.files or DEBUG_NAME not in files.names(os.path.dirname(path)):
+        return None
+    try:
+        first = files.read_head(path, 64).decode("utf-8", "replace")
+        lines = endings.lines_at_end(path)
+    except Unreadable:
+        return None
+    codes = [match[1] for line in lines if (match := _EXIT_CODE.search(line))]
+    times = [_clock(line) for line in (first, *lines) if _DEBUG_TIME.match(line)]
+    times = [at for at in times if at is not None]
+    span_s = (times[-1] - times[0]).total_seconds() if len(times) > 1 else 0.0
+    return _Debug(int(codes[-1]) if codes else None, max(0.0, span_s))
+
+
+def _clock(line):
+    try:
+        return datetime.fromisoformat(_DEBUG_TIME.match(line)[0])
+    except ValueError:
+        return None
+
+
+def _leg(log, summary, metadata, debug):
+    """Return how long this part of the run took by itself, where what lies here tells; else None."""
+    if debug and debug.exit_code is not None and debug.span_s:
+        return debug.span_s
+    started_s, last_s = _moment(metadata.get("startedAt")), summary.get("_timestamp")
+    if started_s and finite(last_s) and last_s > started_s:
+        return float(last_s - started_s)
+    if log and log.earlier_s and log.exit_runtime_s > log.earlier_s:
+        return float(log.exit_runtime_s - log.earlier_s)
+    return None
 
 
 def _scores(summary):
@@ -212,134 +305,3 @@ def _same(own, around, name):
         except Unreadable:
             return False
     return True
-
-
-# -- the log -------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Log:
-    """What is used of a run's log."""
-
-    run_id: str = ""
-    started_s: float = 0.0
-    config: dict = field(default_factory=dict)
-    summary: dict = field(default_factory=dict)
-    last_row_s: float = 0.0
-    exit_code: int | None = None
-    exit_runtime_s: int = 0
-    problem: str = ""
-
-
-_MAGIC = b":W&B\xe1\xbe\x00"
-_BLOCK = 32768
-_FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
-_HISTORY, _SUMMARY, _CONFIG, _RUN, _EXIT = 2, 3, 5, 17, 18  # fields of a record
-
-
-def _log(path):
-    """Return what the log at `path` says, up to where it is cut or damaged."""
-    log = _Log()
-    try:
-        with opened(path, limit_mib=math.inf) as file:
-            history = None
-            for n_read, record in enumerate(_records(io.BufferedReader(file, 2**18))):
-                if n_read >= MAX_RECORDS:
-                    raise Unreadable(f"holds more than {MAX_RECORDS} records")
-                fields = wire.message(record)
-                history = wire.last(fields, _HISTORY, bytes, history)
-                _add(log, fields)
-        if history is not None:
-            row = {}
-            _update(row, wire.message(history), 1)
-            log.last_row_s = row["_runtime"] if finite(row.get("_runtime")) else 0.0
-    except Unreadable as problem:
-        log.problem = f"its log {problem}"
-    return log
-
-
-def _add(log, fields):
-    for run in wire.inside(fields, _RUN):
-        log.run_id = wire.text(wire.last(run, 1, bytes, b"")) or log.run_id
-        for config in wire.inside(run, 4):
-            _update(log.config, config, 1)
-        for start in wire.inside(run, 17):
-            log.started_s = wire.last(start, 1, int, 0) + wire.last(start, 2, int, 0) / 1e9
-    for config in wire.inside(fields, _CONFIG):
-        _update(log.config, config, 1)
-    for summary in wire.inside(fields, _SUMMARY):
-        _update(log.summary, summary, 1)
-    for ending in wire.inside(fields, _EXIT):
-        log.exit_code = wire.signed(wire.last(ending, 1, int, 0))
-        log.exit_runtime_s = wire.last(ending, 2, int, 0)
-
-
-def _update(values, message, number):
-    """Set in `values` the items of a message: a key or a path of keys, and JSON."""
-    for item in wire.inside(message, number):
-        keys = [wire.text(key) for key in item.get(2, ()) if isinstance(key, bytes)]
-        keys = keys[:MAX_DEPTH] or [wire.text(wire.last(item, 1, bytes, b""))]
-        place = values
-        for key in keys[:-1]:
-            inner = place.get(key)
-            place[key] = place = inner if isinstance(inner, dict) else {}
-        if keys[-1] in place or len(place) < MAX_KEYS:
-            place[keys[-1]] = _item_value(item)
-
-
-def _item_value(item):
-    """Return the value of an item: JSON, or the typed fields of a history's items."""
-    encoded = wire.last(item, 16, bytes, wire.last(item, 8, bytes))
-    if encoded is not None:
-        try:
-            return parse_json(encoded)
-        except Unreadable:
-            return wire.text(encoded)
-    number = wire.last(item, 5, int)
-    if number is not None:  # zigzag
-        return number >> 1 ^ -(number & 1)
-    return wire.double(wire.last(item, 6, bytes))
-
-
-def _records(file):
-    """Yield the records of a log, put together from the pieces in its blocks.
-
-    A piece is a checksum of type and data (4 bytes), the length (2), the type (1) and the data;
-    none begins where fewer than 7 bytes of a block are left.
-    """
-    if (head := file.read(len(_MAGIC))) != _MAGIC:
-        raise Unreadable("does not begin as W&B's do" if len(head) == len(_MAGIC) else "is cut short")
-    at, pieces, size = len(_MAGIC), [], 0
-    while True:
-        left = _BLOCK - at % _BLOCK
-        if left < 7:
-            file.read(left)
-            at += left
-            continue
-        header = file.read(7)
-        if not header:
-            if pieces:
-                raise Unreadable("ends within a record: killed, or copied in part")
-            return
-        kind, data = _piece(file, header, at)
-        at += 7 + len(data)
-        if kind in (_FULL, _FIRST):
-            pieces, size = [], 0
-        size += len(data)
-        pieces += [data] if size <= MAX_RECORD_BYTES else []
-        if kind in (_FULL, _LAST):
-            if size <= MAX_RECORD_BYTES:
-                yield b"".join(pieces)
-            pieces = []
-
-
-def _piece(file, header, at):
-    if len(header) == 7:
-        check, length, kind = struct.unpack("<IHB", header)
-        data = file.read(length)
-        if len(data) == length:
-            known = kind in (_FULL, _FIRST, _MIDDLE, _LAST)
-            if not known or check != zlib.crc32(data, zlib.crc32(bytes([kind]))):
-                raise Unreadable(f"is damaged at byte {at}")
-            return kind, data
-    raise Unreadable("ends within a record: killed, or copied in part")

@@ -19,6 +19,7 @@ _MAX_EVENTS = 3 * MAX_NODES  # a mapping's value has a key, and may begin and en
 MAX_OPAQUE = 500  # characters of a node with a tag of its own
 HASH = "_hash"  # an attribute of dumped objects that differs in every process
 _STANDARD = "tag:yaml.org,2002:"
+_ORDERED = "python/object/apply:collections.OrderedDict"  # whose pairs are a mapping
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLAIN = {_STANDARD + name for name in ("str", "null", "bool", "int", "float", "map", "seq")}
 
@@ -46,6 +47,9 @@ def parse_yaml(content):
 
 def _refuse_depth(content):
     """Refuse what would overflow the stack of the composer, which is C's, or fill the memory."""
+    is_small = len(content) < MAX_NODES // 10
+    if is_small and sum(map(content.count, (b":", b"-", b"[", b"{", b"?"))) < MAX_NESTING:
+        return  # each level has one of these signs
     depth = deepest = 0
     try:
         for count, event in enumerate(yaml.parse(content, _LOADER)):
@@ -94,6 +98,11 @@ class _Plain:
 
     def _opaque(self, node, depth):
         tag = node.tag.removeprefix(_STANDARD)
+        if tag == _ORDERED and isinstance(node, yaml.SequenceNode):
+            pairs = [self.value(item, depth + 1) for item in node.value]
+            pairs = pairs[0] if len(pairs) == 1 and isinstance(pairs[0], list) else pairs
+            if all(isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs):
+                return dict(pairs)
         if isinstance(node, yaml.ScalarNode):
             return node.value.strip() or tag
         if isinstance(node, yaml.MappingNode):

@@ -1,0 +1,408 @@
+"""Energy, CO₂ and money of a training: measured where it was, else estimated, each with its boundary.
+
+energy = devices × hours × mean power of a device × the rest of the server × PUE; CO₂ = energy × grid
+intensity (where the grid is: location-based); money = device-hours × price. A counter comes before the mean
+of sampled power, and that before TDP × an assumed ratio.
+
+Contract: numbers and frames in, numbers and frames out; ``grid.csv`` has intensities with year and source.
+"""
+
+import csv
+import difflib
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+
+import numpy as np
+import pandas as pd
+
+from traincost.columns import finite
+from traincost.errors import ParameterError
+from traincost.estimation import uncertainty
+from traincost.estimation.accelerators import rate_of
+from traincost.estimation.quantities import WITHIN, Quantity
+
+# Mean power of a device over its TDP while it trains: a judgement from measured nodes, chips and small runs.
+LARGE_RATIO = Quantity(0.75, 0.50, 0.95, WITHIN)
+SMALL_RATIO = Quantity(0.60, 0.30, 0.95, WITHIN)
+LARGE_HOURS = 10_000  # device-hours from which a training is a large one
+# The rest of the server over its devices: 1.50 measured at most, 1.82 rated, for eight H100.
+SERVER = Quantity(1.5, 1.3, 1.82, WITHIN)
+PUE = Quantity(1.2, 1.05, 1.6, WITHIN)
+DEVICES, SERVERS, FACILITY = "devices alone", "whole servers", "whole facility"
+MEASURED, STATED, BY_POWER, BY_TDP = "measured", "stated", "by the power stated", "by TDP"
+LEFT_OUT = (
+    "idle and failed stretches beyond the hours, searches and trials, storage and networks, and the making "
+    "of the hardware"
+)
+# Beyond so many sampling periods without a sample, the power between two samples is not known.
+GAP_PERIODS = 5
+# What a bundle of fall-backs of codecarbon looks like: half of a default TDP, for hours.
+_ASSUMED_CPU_W = (42.5, 112.5)
+
+
+@dataclass(frozen=True)
+class Intensity:
+    """CO₂-equivalent of a kWh of a grid.
+
+    Attributes
+    ----------
+    region : str
+    g_per_kwh : float
+    year, kind, source : str
+        Kinds differ in method, and are not mixed in a total.
+    """
+
+    region: str
+    g_per_kwh: float
+    year: str
+    kind: str
+    source: str
+
+
+@lru_cache(maxsize=1)
+def grid():
+    """Return name, in lower case, to `Intensity`, all names of a region."""
+    text = (resources.files(__package__) / "grid.csv").read_text(encoding="utf-8")
+    found = {}
+    for row in csv.DictReader(text.splitlines()):
+        names = [row["region"], *filter(None, row["aliases"].split(";"))]
+        intensity = Intensity(row["region"], float(row["g_per_kwh"]), row["year"], row["kind"], row["source"])
+        found |= {name.lower(): intensity for name in names}
+    return found
+
+
+def intensity(region):
+    """Look up the intensity of a region.
+
+    Raises
+    ------
+    ParameterError
+        The region is not known; the message names the nearest.
+    """
+    known = grid()
+    found = known.get(region.strip().lower())
+    if found is None:
+        near = difflib.get_close_matches(region.strip().lower(), known, 3, 0.6)
+        hint = f"; the nearest are {', '.join(known[name].region for name in near)}" if near else ""
+        raise ParameterError(
+            f"`region` must be a country or Google Cloud region of the table, got {region!r:.60}{hint}"
+        )
+    return found
+
+
+def by_tdp(device_hours, tdp_w, pue=1.0, ratio=1.0):
+    """Return kWh of devices: hours × TDP × ratio × PUE.
+
+    With a ratio of one, as Meta's model cards have it: an upper figure of the device, without the server.
+    """
+    return device_hours * tdp_w / 1000 * ratio * pue
+
+
+def co2_kg(energy_kwh, g_per_kwh):
+    """Return kilograms of CO₂-equivalent."""
+    return energy_kwh * g_per_kwh / 1000
+
+
+# -- systems ------------------------------------------------------------------------------------------------
+
+
+def estimate_energy(frame, region="", prices=None):
+    """Estimate the energy, CO₂ and money of systems.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Of `systems.Systems`.
+    region : str
+        Of those that state none; without one there is no CO₂.
+    prices : dict of str to (float, float) or float, optional
+        Words of a processor's name to the lowest and highest price of a device-hour.
+
+    Returns
+    -------
+    DataFrame
+        A row per system of which something is known: ``system``, ``device_hours``, ``energy_kwh`` with
+        ``energy_low``, ``energy_high`` (90 %), ``evidence``, ``boundary``, ``how``; ``co2_kg``, ``co2_low``,
+        ``co2_high``, ``region``, ``g_per_kwh``; ``money_low``, ``money_high``.
+    """
+    rows = [_system(row, region, prices or {}) for row in frame.itertuples()]
+    return pd.DataFrame([row for row in rows if row is not None], columns=list(_COLUMNS))
+
+
+_COLUMNS = {
+    "system": "",
+    "device_hours": math.nan,
+    "energy_kwh": math.nan,
+    "energy_low": math.nan,
+    "energy_high": math.nan,
+    "evidence": "",
+    "boundary": "",
+    "how": "",
+    "co2_kg": math.nan,
+    "co2_low": math.nan,
+    "co2_high": math.nan,
+    "region": "",
+    "g_per_kwh": math.nan,
+    "money_low": math.nan,
+    "money_high": math.nan,
+}
+
+
+def _system(row, region, prices):
+    hours = _device_hours(row)
+    energy, ends, evidence, boundary, how = _energy(row, hours)
+    if not np.isfinite(energy) and not np.isfinite(hours):
+        return None
+    found = {**_COLUMNS, "system": row.system, "device_hours": hours, "energy_kwh": energy}
+    found |= {
+        "energy_low": ends[0],
+        "energy_high": ends[1],
+        "evidence": evidence,
+        "boundary": boundary,
+        "how": how,
+    }
+    where = row.region or region
+    if where and np.isfinite(energy):
+        grid_of = intensity(where)
+        g = grid_of.g_per_kwh
+        found |= {"co2_kg": co2_kg(energy, g), "co2_low": co2_kg(ends[0], g), "co2_high": co2_kg(ends[1], g)}
+        found |= {"region": grid_of.region, "g_per_kwh": g}
+    low, high = _price(row.processor, prices)
+    return found | {"money_low": hours * low, "money_high": hours * high}
+
+
+def _device_hours(row):
+    stages = [stage for stage in row.stages if _hours(stage) > 0]
+    if stages:
+        return sum(map(_hours, stages))
+    return _hours(row)
+
+
+def _hours(row):
+    if row.processor_hours > 0:
+        return row.processor_hours
+    return row.processors * row.time_s / 3600
+
+
+def _energy(row, hours):
+    """Return kWh, its interval, what it rests on, its boundary, and how."""
+    if row.energy_kwh > 0:
+        evidence = MEASURED if row.burden_time != "as reported" else STATED
+        boundary = (
+            "as its source has it" if evidence == STATED else "GPUs and CPU packages, as far as counted"
+        )
+        written = row.written.get("energy_kwh")
+        ends = (written.low, written.high) if written is not None else (row.energy_kwh,) * 2
+        return row.energy_kwh, ends, evidence, boundary, ""
+    if row.facility_power_w > 0 and row.time_s > 0:
+        kwh = row.facility_power_w * row.time_s / 3.6e6
+        draws = kwh * _drawn(LARGE_RATIO, "power over TDP")
+        value = kwh * LARGE_RATIO.value
+        how = f"{row.facility_power_w:g} W rated, server and cooling included, × {LARGE_RATIO.value:g}"
+        return value, uncertainty.interval(draws, value), BY_POWER, FACILITY, how
+    tdp, evidence = row.power_w, BY_POWER
+    if not tdp > 0:
+        rate = rate_of(row.processor) if row.processor else None
+        tdp, evidence = (rate.tdp_w or math.nan, BY_TDP) if rate is not None else (math.nan, "")
+    if not hours > 0 or not tdp > 0:
+        return math.nan, (math.nan, math.nan), "", "", ""
+    ratio = LARGE_RATIO if hours >= LARGE_HOURS else SMALL_RATIO
+    pue = Quantity(row.pue, row.pue, row.pue) if row.pue > 0 else PUE
+    value = by_tdp(hours, tdp, pue.value, ratio.value) * SERVER.value
+    draws = (
+        by_tdp(hours, tdp) * _drawn(ratio, "power over TDP") * _drawn(SERVER, "server") * _drawn(pue, "PUE")
+    )
+    how = f"{tdp:g} W × {ratio.value:g} × server {SERVER.value:g} × PUE {pue.value:g}"
+    return value, uncertainty.interval(draws, value), evidence, FACILITY, how
+
+
+def _drawn(quantity, name):
+    """Draw a factor whose low and high are the ends of its 90 % range."""
+    if quantity.low == quantity.high:
+        return quantity.value
+    quantiles = ((0.05, quantity.low), (0.5, quantity.value), (0.95, quantity.high))
+    return uncertainty.by_quantiles(name, quantiles)
+
+
+def _price(processor, prices):
+    """Return the lowest and highest price of a device-hour, of the key most of whose letters the name has."""
+    name = processor.lower()
+    known = [key for key in prices if key.lower() in name]
+    if not known:
+        return math.nan, math.nan
+    price = prices[max(known, key=len)]
+    low, high = price if isinstance(price, list | tuple) else (price, price)
+    return low, high
+
+
+def check_prices(prices):
+    """Refuse prices that are none: `ParameterError` says which.
+
+    Each is a number above zero, or a list of the lowest and the highest.
+    """
+    for device, price in prices.items():
+        ends = price if isinstance(price, list | tuple) else [price, price]
+        if len(ends) != 2 or not all(finite(end) and end > 0 for end in ends) or ends[0] > ends[1]:
+            raise ParameterError(
+                f"`prices`: {device!r} must be a price of a device-hour above zero, or [lowest, highest], "
+                f"got {price!r:.60}"
+            )
+
+
+# -- files of tools -------------------------------------------------------------------------------------
+
+
+def codecarbon(rows):
+    """Return the energy of the runs in an ``emissions.csv`` of codecarbon.
+
+    The last row of a run has its totals. Processes of one node that track the machine write the same
+    energy each: of several runs of one host, one begun within a minute of another is that other's.
+
+    Parameters
+    ----------
+    rows : list of dict
+        As ``csv.DictReader`` reads them: columns are found by name, as versions differ.
+
+    Returns
+    -------
+    DataFrame
+        A row per run: ``run_id``, ``project``, ``duration_s``, ``energy_kwh``, ``gpu_kwh``, ``cpu_kwh``,
+        ``ram_kwh``, ``measured_kwh`` and ``assumed_kwh`` (RAM by formula, a CPU by a fall-back), ``gpu_w``
+        (mean: gpu energy over duration; the file's gpu_power is none), ``co2_kg``, ``country``, ``note``.
+    """
+    last, order = {}, []
+    for i, row in enumerate(rows):
+        name = row.get("run_id") or f"row {i + 1}"
+        if name not in last:
+            order.append(name)
+        last[name] = row
+    found = [_codecarbon(name, last[name]) for name in order]
+    return pd.DataFrame(_alone(found), columns=list(_CODECARBON))
+
+
+_CODECARBON = (
+    "run_id",
+    "project",
+    "duration_s",
+    "energy_kwh",
+    "gpu_kwh",
+    "cpu_kwh",
+    "ram_kwh",
+    "measured_kwh",
+)
+_CODECARBON += ("assumed_kwh", "gpu_w", "co2_kg", "country", "note")
+
+
+def _number(row, name):
+    try:
+        value = float(row.get(name) or "nan")
+    except ValueError:
+        return math.nan
+    return value if math.isfinite(value) and value >= 0 else math.nan
+
+
+def _codecarbon(name, row):
+    gpu, cpu, ram = (_number(row, f"{part}_energy") for part in ("gpu", "cpu", "ram"))
+    duration, total = _number(row, "duration"), _number(row, "energy_consumed")
+    cpu_assumed = _number(row, "cpu_power") in _ASSUMED_CPU_W
+    assumed = np.nansum([ram, cpu if cpu_assumed else 0.0])
+    notes = []
+    if cpu_assumed:
+        notes.append(f"the CPU's {_number(row, 'cpu_power'):g} W are a fall-back, and not measured")
+    if ram > 0:
+        notes.append("RAM is by a formula of its size")
+    return {
+        "run_id": name,
+        "project": row.get("project_name", ""),
+        "duration_s": duration,
+        "energy_kwh": total,
+        "gpu_kwh": gpu,
+        "cpu_kwh": cpu,
+        "ram_kwh": ram,
+        "measured_kwh": max(0.0, total - assumed) if total == total else math.nan,
+        "assumed_kwh": assumed,
+        "gpu_w": gpu * 3.6e6 / duration if duration > 0 else math.nan,
+        "co2_kg": _number(row, "emissions"),
+        "country": row.get("country_name", ""),
+        "note": "; ".join(notes),
+        "_key": (
+            row.get("tracking_mode") or "machine",
+            row.get("project_name", ""),
+            row.get("cpu_model", ""),
+            row.get("gpu_model", ""),
+        ),
+        "_ended": pd.to_datetime(row.get("timestamp") or "", errors="coerce"),
+    }
+
+
+def _alone(found):
+    """Leave out the rows of other ranks of one machine."""
+    kept = []
+    for row in found:
+        mode, *_ = row["_key"]
+        twin = any(
+            mode == "machine"
+            and row["_key"] == other["_key"]
+            and abs((row["_ended"] - other["_ended"]) / pd.Timedelta(minutes=1)) <= 1
+            and math.isclose(row["duration_s"], other["duration_s"], rel_tol=0.05)
+            and math.isclose(row["energy_kwh"], other["energy_kwh"], rel_tol=0.05)
+            for other in kept
+        )
+        if not twin:
+            kept.append(row)
+    return kept
+
+
+def of_samples(times_s, watts):
+    """Return the energy of sampled power, by trapezoids.
+
+    Gaps longer than `GAP_PERIODS` sampling periods are left out.
+
+    Parameters
+    ----------
+    times_s, watts : array of float
+
+    Returns
+    -------
+    tuple of (float, float)
+        kWh, and seconds that were left out.
+    """
+    times, power = np.asarray(times_s, dtype=float), np.asarray(watts, dtype=float)
+    known = np.isfinite(times) & np.isfinite(power) & (power >= 0)
+    order = np.argsort(times[known], kind="stable")
+    times, power = times[known][order], power[known][order]
+    steps = np.diff(times)
+    if not len(steps) or not (steps > 0).any():
+        return 0.0, 0.0
+    whole = steps <= GAP_PERIODS * np.median(steps[steps > 0])
+    joules = (steps * (power[1:] + power[:-1]) / 2)[whole].sum()
+    return float(joules / 3.6e6), float(steps[~whole].sum())
+
+
+def of_logged(samples):
+    """Return the energy of the power that Weights & Biases or MLflow sampled.
+
+    Parameters
+    ----------
+    samples : dict of str to (array, array)
+        Name of a metric to its times in seconds and values: ``gpu.0.powerWatts`` (of the machine; the same
+        GPU again as ``gpu.process.0.powerWatts`` is left out), ``system/gpu_0_power_usage_watts``.
+
+    Returns
+    -------
+    tuple of (float, float, list of str)
+        kWh of all GPUs, the longest time left out of one, in seconds, and the metrics that were used.
+    """
+    used = [name for name in samples if _is_power(name)]
+    parts = [of_samples(*samples[name]) for name in used]
+    return sum(kwh for kwh, _ in parts), max((gap for _, gap in parts), default=0.0), used
+
+
+def _is_power(name):
+    parts = name.removeprefix("system.").split("/l:")[0]
+    if parts.startswith("gpu.process."):
+        return False
+    of_wandb = parts.startswith("gpu.") and parts.endswith(".powerWatts")
+    return of_wandb or (parts.startswith("system/gpu_") and parts.endswith("_power_usage_watts"))

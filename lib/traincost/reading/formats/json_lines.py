@@ -1,0 +1,34 @@
+"""Logs of JSON lines that a training appends to, read line by line; the last may be cut."""
+
+import io
+
+from traincost.reading.formats.files import Unreadable, opened, parse_json, read_head
+
+MAX_LOG_MIB = 512
+MAX_LINE_BYTES = 2**22
+MAX_LINES = 2_000_000
+
+
+def objects(path):
+    """Yield the objects in the lines of a file. Raises `Unreadable`."""
+    with opened(path, MAX_LOG_MIB) as file:
+        for i, line in enumerate(io.BufferedReader(file, 2**18)):
+            if i >= MAX_LINES:
+                return
+            if len(line) > MAX_LINE_BYTES or not line.lstrip().startswith(b"{"):
+                continue
+            try:
+                value = parse_json(line)
+            except Unreadable:
+                continue
+            if isinstance(value, dict):
+                yield value
+
+
+def begins_with(path, *keys):
+    """Say whether the beginning of a file has all of some keys, on lines that are objects."""
+    try:
+        head = read_head(path, 2**16)
+    except Unreadable:
+        return False
+    return head.lstrip().startswith(b"{") and all(f'"{key}"'.encode() in head for key in keys)

@@ -1,0 +1,176 @@
+"""Ray Tune and RLlib: a folder per trial, with ``params.json``, ``result.json`` and ``progress.csv``.
+
+The runtime is ``time_total_s`` of the last result, which goes on after a restore. How a trial ended
+stands in the experiment's state beside the trials (JSON within JSON), else in ``error.txt`` or in the
+last result. A scheduler ends trials early on purpose: how many iterations one took is a score. Pickles
+are not opened.
+"""
+
+import os
+import re
+from functools import lru_cache
+
+from traincost.columns import finite
+from traincost.reading.formats.csv_rows import last_of, names_in, rows_of
+from traincost.reading.formats.endings import lines_at_end
+from traincost.reading.formats.files import Unreadable, mapping_in, names, parse_json, read_bytes, read_head
+from traincost.reading.formats.run import Run, flat, iso, runtime
+from traincost.reading.formats.statuses import (
+    COMPLETED,
+    FAILED,
+    FILES,
+    NOT_RECORDED,
+    OWN_RECORD,
+    QUEUED,
+    RUNNING,
+    UNKNOWN,
+)
+from traincost.reading.sensitive import vocabulary
+
+NAME = "ray"
+TITLE = "Ray Tune and RLlib trials (params.json, result.json)"
+PARAMS_NAME, RESULT_NAME, PROGRESS_NAME, ERROR_NAME = (
+    "params.json",
+    "result.json",
+    "progress.csv",
+    "error.txt",
+)
+NAMES = re.compile("|".join(map(re.escape, (PARAMS_NAME, RESULT_NAME))))
+MAX_STATE_MIB = 64
+LAST_BYTES = 2**20  # of results, in which the last is
+_STATE = re.compile(r"experiment_state.*\.json", re.DOTALL)
+_NO_SCORES = vocabulary(
+    "config timestamp checkpoint_dir_name should_checkpoint done training_iteration trial_id "
+    "date time_this_iter_s time_total_s pid hostname node_ip time_since_restore "
+    "iterations_since_restore experiment_tag experiment_id timesteps_since_restore "
+    "timesteps_total episodes_total warmup_time time timers perf counters info sampler_perf "
+    "hist_stats num_healthy_workers trial_log_path"
+)
+
+
+def sources(directory, found):
+    """Return what stands for a trial's folder."""
+    if RESULT_NAME in found and (PARAMS_NAME in found or PROGRESS_NAME in found):
+        return [RESULT_NAME]
+    return [PARAMS_NAME] if PARAMS_NAME in found and (PROGRESS_NAME in found or ERROR_NAME in found) else []
+
+
+def recognises(path):
+    """Say whether a file is a trial's."""
+    try:
+        return b"trial_id" in read_head(path, 2**16) or os.path.basename(path) == PARAMS_NAME
+    except Unreadable:
+        return False
+
+
+def read(path, run_id):
+    """Return the trial in the folder of `path`; none where it is something else."""
+    folder = os.path.dirname(path)
+    found = names(folder)
+    run = Run(run_id, named=False)
+    last = _last_result(folder, found, run.notes)
+    if not {"trial_id", "time_total_s"} <= last.keys() and not _failed_early(folder, found):
+        return []
+    config = (
+        mapping_in(os.path.join(folder, PARAMS_NAME), parse_json, run.notes) if PARAMS_NAME in found else {}
+    )
+    config = config or (last.get("config") if isinstance(last.get("config"), dict) else {})
+    run.config = flat(config, run.notes)
+    state = _state(os.path.dirname(folder), str(last.get("trial_id", "")), os.path.basename(folder))
+    if last.get("trial_id"):
+        run.run_id, run.named = str(last["trial_id"]), True
+    run.runtime_s, reason = runtime(last.get("time_total_s"), "time_total_s")
+    run.started_at = iso(state.get("start_time") or _begin(last))
+    run.host = str(last.get("hostname") or "")
+    own = {name: value for name, value in last.items() if name not in _NO_SCORES}
+    run.scores = {name: value for name, value in flat(own, []).items() if finite(value)}
+    if finite(last.get("training_iteration")):
+        run.scores["training_iteration"] = last["training_iteration"]
+    run.end(*_ending(state.get("status"), last, found))
+    run.reason = run.reason or reason
+    return [run]
+
+
+def _last_result(folder, found, notes):
+    """Return the last whole line of results, else the last row of ``progress.csv``."""
+    if RESULT_NAME in found:
+        try:
+            lines = lines_at_end(os.path.join(folder, RESULT_NAME), LAST_BYTES)
+        except Unreadable as problem:
+            notes.append(f"{RESULT_NAME} {problem}")
+            lines = []
+        for line in reversed(lines):
+            try:
+                entry = parse_json(line.encode("utf-8", "replace")) if line.strip() else None
+            except Unreadable:
+                continue
+            if isinstance(entry, dict):
+                return entry
+    path = os.path.join(folder, PROGRESS_NAME)
+    header = names_in(path) if PROGRESS_NAME in found else []
+    return (
+        last_of(*rows_of(path, notes)) | {"trial_id": ""}
+        if {"trial_id", "time_total_s"} <= set(header)
+        else {}
+    )
+
+
+def _failed_early(folder, found):
+    """Say whether a trial failed before its first result: its folder lies beside an experiment's state."""
+    beside = names(os.path.dirname(folder))
+    return PARAMS_NAME in found and any(map(_STATE.fullmatch, beside))
+
+
+def _begin(last):
+    ended, took = last.get("timestamp"), last.get("time_total_s")
+    return ended - took if finite(ended) and finite(took) else None
+
+
+def _ending(status, last, found):
+    if ERROR_NAME in found or status == "ERROR":
+        which = ERROR_NAME if ERROR_NAME in found else "the experiment's state says ERROR"
+        return FAILED, f"the trial failed: {which}", OWN_RECORD
+    if status == "TERMINATED":
+        return COMPLETED, "", OWN_RECORD
+    if status in ("RUNNING", "PAUSED"):
+        return RUNNING, f"the experiment's state says {status}: at work still, or killed", OWN_RECORD
+    if status == "PENDING":
+        return QUEUED, "the experiment's state says PENDING: it had not begun", OWN_RECORD
+    if last.get("done") is True:
+        return COMPLETED, "", FILES
+    return UNKNOWN, "", NOT_RECORDED
+
+
+# -- the experiment's state ----------------------------------------------------------------
+
+
+def _state(folder, trial_id, name):
+    """Return what the newest state of the experiment says of a trial."""
+    found = [entry for entry in names(folder) if _STATE.fullmatch(entry)]
+    if not found:
+        return {}
+    try:
+        trials = _trials(read_bytes(os.path.join(folder, found[-1]), MAX_STATE_MIB))
+    except Unreadable:
+        return {}
+    for trial in trials:
+        if trial.get("trial_id") == trial_id or str(trial.get("relative_logdir", "")) == name:
+            return trial
+    return {}
+
+
+@lru_cache(maxsize=2)
+def _trials(content):
+    """Return the trials in a state: before Ray 2.4 below ``checkpoints``, each a text of JSON."""
+    state = parse_json(content)
+    entries = state.get("trial_data") or state.get("checkpoints") if isinstance(state, dict) else None
+    trials = []
+    for entry in entries if isinstance(entries, list) else ():
+        entry = entry[0] if isinstance(entry, list) and entry else entry
+        try:
+            trial = parse_json(entry.encode()) if isinstance(entry, str) else entry
+        except Unreadable:
+            continue
+        if isinstance(trial, dict):
+            trials.append(trial)
+    return tuple(trials)

@@ -1,0 +1,154 @@
+"""What columns without names of ours are: a runtime, a pair of times, a status, or no setting."""
+
+import re
+from datetime import UTC, datetime
+
+import numpy as np
+
+from traincost.columns import finite
+from traincost.reading.formats import durations
+from traincost.reading.formats.statuses import is_status
+
+MIN_ROWS = 5  # from which on a column is held against the runtime, or is a counter
+EXACT = 1e-3  # of a column's range, by which a function of the runtime may be off
+_DURATION = re.compile(
+    r"(run_?time|duration|elapsed(_?time)?|wall_?(clock_?)?time|train(ing)?_?(run_?)?time|time_?total)"
+    r"(_(s|sec|seconds))?",
+    re.IGNORECASE,
+)
+_IN_SECONDS = re.compile(r".*_(s|sec|seconds)", re.IGNORECASE)
+_PAIRS = (
+    *(
+        ("started_at", "ended_at"),
+        ("started_at", "finished_at"),
+        ("start_time", "end_time"),
+        ("start", "end"),
+    ),
+    *(("started", "ended"), ("started", "finished"), ("start_time", "stop_time"), ("begin", "end")),
+    *(("datetime_start", "datetime_complete"), ("start_date", "end_date"), ("start_ts", "end_ts")),
+    *(("created_at", "finished_at"), ("created_at", "completed_at"), ("start", "stop"), ("start", "finish")),
+)
+_COUNTER = re.compile(
+    r"(^|_|\b)(id|ids|index|idx|trial|number|num|job|run|row|counter|no|nr|jobid|job_id|uid|uuid|pid|port)$",
+    re.IGNORECASE,
+)
+_SEED = re.compile(r"seed|fold|rep(licate|eat)?s?$", re.IGNORECASE)
+_WHOLE = re.compile(r"\d{1,15}")
+
+
+def of_statuses(columns, rows):
+    """Return the one column whose cells are all words for a status, or empty text."""
+    found = []
+    for name in columns:
+        words = {str(row[name]).strip() for row, _ in rows if isinstance(row.get(name), str)}
+        if words and all(map(is_status, words)):
+            is_named = re.search(r"stat(e|us)|outcome", name, re.IGNORECASE)
+            found += [name] if is_named or len(words) > 1 else []
+    return found[0] if len(found) == 1 else ""
+
+
+def of_durations(columns, rows):
+    """Return the one column that is named as a duration and says its unit, as a list; else an empty one."""
+    found = []
+    for name in columns:
+        if _DURATION.fullmatch(name):
+            cells = [row[name] for row, _ in rows if name in row]
+            has_units = bool(cells) and all(
+                isinstance(c, str) and durations.seconds(c) is not None for c in cells
+            )
+            found += [name] if has_units or _IN_SECONDS.fullmatch(name) else []
+    return found if len(found) == 1 else []
+
+
+def of_start_and_end(columns, rows):
+    """Return the names of a pair of columns that hold times of start and end, or two empty texts."""
+    lower = {name.lower().replace(" ", "_"): name for name in columns}
+    for start, end in _PAIRS:
+        if start in lower and end in lower:
+            pair = lower[start], lower[end]
+            if any(between(row.get(pair[0]), row.get(pair[1])) for row, _ in rows):
+                return pair
+    return "", ""
+
+
+def between(start, end):
+    """Return the seconds between two times, or None where one of them is none."""
+    first, last = moment(start), moment(end)
+    return None if first is None or last is None else last - first
+
+
+def moment(value):
+    """Return a time in seconds since 1970: ISO 8601, or a number of s, ms, µs or ns; None for another."""
+    if isinstance(value, str):
+        try:
+            at = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
+            return at.replace(tzinfo=at.tzinfo or UTC).timestamp()
+        except (ValueError, OverflowError):
+            pass
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not finite(value) or value <= 1e8:
+        return None
+    while value > 1e11:
+        value /= 1000
+    return float(value)
+
+
+def no_settings(names, rows, runtime_s):
+    """Return the columns that are no settings, each with the reason.
+
+    Times of day, counters and numbers of jobs tell rows apart; and a function of the runtime (its hours,
+    its price) would explain all of it.
+    """
+    found = {}
+    if len(rows) < MIN_ROWS:
+        return found
+    for name in names:
+        cells = [row.get(name) for row, _ in rows]
+        present = [cell for cell in cells if cell is not None]
+        if not present:
+            continue
+        if all(isinstance(cell, str) and ":" in cell and moment(cell) is not None for cell in present):
+            found[name] = "it holds times"
+        elif _is_counter(name, present, len(rows)):
+            found[name] = "it numbers the rows"
+        elif _is_function(cells, runtime_s):
+            found[name] = "it is a function of the runtime"
+    return found
+
+
+def _is_counter(name, cells, n_rows):
+    texts = [str(cell) for cell in cells]
+    if len(texts) < n_rows or _SEED.search(name) or not all(map(_WHOLE.fullmatch, texts)):
+        return False
+    values = list(map(int, texts))
+    if values == list(range(n_rows)):
+        return True
+    return len(set(values)) == n_rows and bool(_COUNTER.search(name))
+
+
+def _is_function(cells, runtime_s):
+    pairs = []
+    for cell, seconds in zip(cells, runtime_s, strict=True):
+        try:
+            number = float(cell)
+        except (TypeError, ValueError):
+            if cell is None or seconds is None:
+                continue
+            return False
+        if seconds is not None and np.isfinite(number):
+            pairs.append((seconds, number))
+    if len(pairs) < MIN_ROWS:
+        return False
+    x, y = np.array(pairs, dtype=float).T
+    if min(len(np.unique(x)), len(np.unique(y))) < MIN_ROWS:
+        return False
+    return any(_is_line(f(x), f(y)) for f in (np.asarray, np.log) if f is np.asarray or (y > 0).all())
+
+
+def _is_line(x, y):
+    slope, intercept = np.polyfit(x, y, 1)
+    spread = y.max() - y.min()
+    return bool(spread > 0 and np.abs(y - slope * x - intercept).max() <= EXACT * spread)

@@ -1,0 +1,211 @@
+"""Why the slow ones are slow: the mean run of each level by section, and what the difference is made of."""
+
+import numpy as np
+
+from traincost.analysis import differences as analysis
+from traincost.analysis.sections import UNATTRIBUTED
+from traincost.printing import count, share_text, time_parts, time_text
+from traincost.results import fluid
+from traincost.results.figures import Figure
+from traincost.results.names import hue, part_names
+from traincost.results.numbers import N_NAMED, key
+from traincost.results.occurrences import occurrences
+from traincost.results.prose import Name, Number, say
+from traincost.results.result import Bars, More, Result
+from traincost.results.shares import draw_composition
+from traincost.results.tables import Bar, Heading, Table
+
+LEAST_SAID = 0.02  # of the difference: a smaller part is not named in prose
+ALIKE = 0.05  # relative: counts closer than this are as often
+_NO_PARTS = ["n_runs", "mean_s", "shortest_s", "longest_s"]
+
+
+def differences(runs, *, name=""):
+    """Say why the runs of the slowest level take longer than those of the fastest.
+
+    The levels are those of `runs.rows`, or of the setting of largest effect.
+
+    Parameters
+    ----------
+    runs : Runs
+    name : str
+        Stands before the keys of its numbers on a page.
+
+    Returns
+    -------
+    Result
+        ``frame`` has a row per part of a run, as `analysis.differences.difference` returns it.
+    """
+    by, t = runs.axes[0], runs.timing
+    table = analysis.difference(t, by)
+    means = analysis.mean_runs(t, by)
+    inside = occurrences(runs)
+    if len(table) < 2:
+        return Result.showing("differences", table, *inside.blocks, prefix=name, of=runs.label)
+    return Result.showing(
+        "differences",
+        table,
+        _why(table, by.name),
+        _bars(means, by.name, runs),
+        _table(table, by.name, int(means["n_runs"].sum()), _colours(means, runs)),
+        More(say("How long one time of each section takes"), inside.blocks),
+        prefix=name,
+        of=runs.label,
+    )
+
+
+def _why(table, by):
+    """The two levels, what their difference is made of, and how its largest part comes about."""
+    slow, fast, total = (table.attrs[name] for name in ("slow", "fast", "total_s"))
+    named = part_names(table["part"])
+    rows = table[table["share"] >= LEAST_SAID].head(N_NAMED)
+    if not len(rows):
+        return []
+    whole = table[["slow_s", "fast_s"]].sum()
+    texts = time_parts([*rows["more_s"], total], total)
+    parts = [
+        say(
+            "{t} is {part}",
+            t=Number(key("difference", row.part, "more_s"), float(row.more_s), text),
+            part="untimed" if row.part == UNATTRIBUTED else Name(named[row.part]),
+        )
+        for row, text in zip(rows.itertuples(), texts, strict=False)
+    ]
+    said = [
+        say(
+            "A run of {slow} takes {a}, one of {fast} {b}. Of the {total} between them, {parts}.",
+            slow=Name(slow),
+            a=Number(key("level", by, slow, "mean_s"), float(whole["slow_s"]), time_text(whole["slow_s"])),
+            fast=Name(fast),
+            b=Number(key("level", by, fast, "mean_s"), float(whole["fast_s"]), time_text(whole["fast_s"])),
+            total=Number("difference.total_s", float(total), texts[-1]),
+            parts=parts,
+        )
+    ]
+    counted = rows[np.isfinite(rows["slow_count"])]
+    return [*said, *(_how(row, named) for row in counted.head(1).itertuples())]
+
+
+def _how(row, named):
+    """Whether the largest part runs more often, or takes longer each time."""
+    base = key("difference", row.part)
+    often = [
+        Number(f"{base}.{side}_count", float(value), count(value))
+        for side, value in (("slow", row.slow_count), ("fast", row.fast_count))
+    ]
+    each = [
+        Number(f"{base}.{side}_each_s", float(value), time_text(value))
+        for side, value in (("slow", row.slow_each_s), ("fast", row.fast_each_s))
+    ]
+    ratio = row.slow_each_s / row.fast_each_s if row.fast_each_s else np.nan
+    as_often = abs(row.slow_count - row.fast_count) <= ALIKE * row.fast_count
+    if row.slow_count == row.fast_count:
+        how_often = say("runs as often in both ({n} times a run)", n=often[0])
+    else:
+        how_often = say("runs {a} times a run against {b} on average", a=often[0], b=often[1])
+    return say(
+        "{part} {often}; one time takes {a} against {b}{ratio}{cause}.",
+        part=Name(named[row.part]),
+        often=how_often,
+        a=each[0],
+        b=each[1],
+        ratio=say(", {x} as long", x=Number(f"{base}.each_ratio", float(ratio), f"{ratio:.1f} ×"))
+        if np.isfinite(ratio)
+        else "",
+        cause="" if as_often else _mostly(row),
+    )
+
+
+def _mostly(row):
+    return (
+        ": most of its difference is that it runs more often"
+        if abs(row.by_count_s) > abs(row.by_each_s)
+        else ": most of its difference is how long each time takes"
+    )
+
+
+def _parts(row, columns, named, runs):
+    total = row["mean_s"]
+    texts = time_parts([row[part] for part in columns], total)
+    return tuple(
+        fluid.Part(named[part], max(0.0, float(row[part])), text, hue(part, runs.section_kinds))
+        for part, text in zip(columns, texts, strict=True)
+    )
+
+
+def _colours(means, runs):
+    """Return the colour of each part, as the figure has it."""
+    columns = list(means.columns.drop(_NO_PARTS))
+    parts = fluid.ranked(_parts(means.iloc[0], columns, part_names(columns), runs))
+    return {column: part.colour for column, part in zip(columns, parts, strict=True)}
+
+
+def _bars(means, by, runs):
+    columns = list(means.columns.drop(_NO_PARTS))
+    named = part_names(columns)
+    rows = [
+        fluid.Level(
+            str(level),
+            tuple(fluid.ranked(_parts(row, columns, named, runs))),
+            time_text(row["mean_s"]),
+            _range(row),
+        )
+        for level, row in means.iterrows()
+    ]
+    share = means[columns].div(means["mean_s"], axis=0).assign(n_runs=means["n_runs"])
+    return Bars(
+        "mean-runs",
+        means.reset_index(),
+        fluid.level_bars(rows, name="mean-runs", title=f"Mean run of each {by} by section"),
+        say(
+            "Mean run of each {by} by section, slowest first; at right the shortest and longest run",
+            by=Name(by),
+        ),
+        legend=fluid.legend(rows[0].parts, "mean-runs"),
+        drawn=Figure("composition", share, draw_composition, say("Mean run of each level by section."), ()),
+        aliases=("figure-composition",),
+    )
+
+
+def _range(row):
+    if row["n_runs"] < 2:
+        return ""
+    low, high = time_parts([row["shortest_s"], row["longest_s"]], row["longest_s"])
+    return f"{low} to {high}"
+
+
+def _table(table, by, n_runs, colours):
+    slow, fast, total = (table.attrs[name] for name in ("slow", "fast", "total_s"))
+    named = part_names(table["part"])
+    sums = {name: table[name].sum() for name in ("slow_s", "fast_s", "more_s", "share")}
+    frame = table.assign(
+        label=[named[part] for part in table["part"]],
+        colour=[colours[part] for part in table["part"]],
+        row="",
+    )
+    frame.loc[len(frame)] = {"part": "whole run", "label": "whole run", "colour": "", "row": "total", **sums}
+    largest = float(max(sums["slow_s"], 1e-12))
+
+    def of_total(value):
+        return time_parts([value], largest)[0]
+
+    def more(value):
+        return time_parts([value], total, signed=True)[0]
+
+    return Table(
+        "difference",
+        say("Where the {t} come from", t=Number("difference.total_s", float(total), time_text(total))),
+        (
+            Heading("label", "section", code=True, swatch="colour"),
+            Heading("slow_s", str(slow), of_total, hide_on_phone=True),
+            Heading("fast_s", str(fast), of_total, hide_on_phone=True),
+            Heading("more_s", "more", more),
+            Heading("share", "of the difference", share_text, bar=Bar(colour="colour", of="share")),
+        ),
+        frame,
+        n_runs,
+        f"completed runs of {slow} and of {fast}",
+        holds=("difference",),
+        note=say("Mean run of the slowest and of the fastest {by}.", by=Name(by)),
+        rows="row",
+    )

@@ -1,0 +1,41 @@
+"""How the parts of a run are called and coloured: by the last part of a section's path, and by its kind."""
+
+from traincost.analysis.kinds import SETUP, hue_of
+from traincost.analysis.sections import OTHER, UNATTRIBUTED
+
+UNTIMED = "untimed"
+
+
+def section_names(paths):
+    """Return a mapping of section paths to the shortest ends of them that tell them apart.
+
+    >>> section_names(["epoch/eval", "epoch/train", "final/eval"])
+    {'epoch/eval': 'epoch/eval', 'epoch/train': 'train', 'final/eval': 'final/eval'}
+    """
+    paths = list(paths)
+    named = {}
+    for path in paths:
+        parts = path.split("/")
+        for n in range(1, len(parts) + 1):
+            end = "/".join(parts[-n:])
+            if path in (OTHER, UNATTRIBUTED) or sum(_ends(other, end) for other in paths) == 1:
+                break
+        named[path] = end
+    return named
+
+
+def _ends(path, end):
+    return path == end or path.endswith(f"/{end}")
+
+
+def part_names(parts):
+    """Return a mapping of the parts of a run to what they are called."""
+    return {**section_names(parts), UNATTRIBUTED: UNTIMED}
+
+
+def hue(part, section_kinds=None):
+    """Return the kind of a part of a run, as `fluid` colours it."""
+    if part == UNATTRIBUTED:
+        return UNTIMED
+    kind = "other" if part == OTHER else hue_of(part, section_kinds)
+    return "setup" if kind == SETUP else kind

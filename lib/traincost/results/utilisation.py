@@ -1,0 +1,158 @@
+"""How much of their hardware the runs used: achieved FLOP/s and MFU by level, the low ones named."""
+
+from traincost.analysis import fields
+from traincost.columns import PREFIX
+from traincost.estimation import utilisation as estimation
+from traincost.printing import count, percent, significant
+from traincost.results.numbers import key, number_of, plural
+from traincost.results.prose import Name, Number, say
+from traincost.results.result import Result
+from traincost.results.runs import listed
+from traincost.results.tables import Heading, Origin, Table
+
+FLOP_PER_S = "{:.2e}".format
+MAX_NAMED = 5  # levels of low utilisation that are named
+
+
+def utilisation(runs, by=None, *, processor="", precision="", processors=None, name=""):
+    """Say how much of the dense peak of their hardware the runs used (MFU), by level.
+
+    Operations are those of the compute blocks of the records: counted, by stages, or by ``model`` (what a
+    config.json holds) and ``tokens``. The time is the whole runtime.
+
+    Parameters
+    ----------
+    runs : Runs
+    by : str, optional
+        The setting whose levels make the rows; the runs' own tasks, or `runs.rows`, if left out.
+    processor, precision : str
+        Of runs whose record does not say what they ran on: "A100 80GB", "bf16".
+    processors : int, optional
+        Of runs whose record does not say how many they held.
+    name : str
+        Stands before the keys of its numbers on a page.
+
+    Returns
+    -------
+    Result
+        ``frame`` has a row per level, as `estimation.utilisation.by_level` returns it; empty, and
+        without a word, where no run has operations.
+
+    Raises
+    ------
+    ParameterError
+        `by` names no setting, or `processor` has no rate.
+    """
+    by = next(iter(listed("by", by)), runs.axes[0].name)
+    achieved = estimation.by_run(runs.collection, processor, precision, processors)
+    table = estimation.by_level(runs.collection, achieved, by)
+    if not achieved["operations_flop"].gt(0).any():
+        return Result.showing("utilisation", table.head(0), prefix=name, of=runs.label)
+    said = _said(table, achieved)
+    return Result.showing(
+        "utilisation", table, said, utilisation_table(table, by, runs), prefix=name, of=runs.label
+    )
+
+
+def _said(table, achieved):
+    total = table.iloc[-1]
+    unknown = achieved[~achieved["mfu"].gt(0)]
+    said = []
+    if total["n_known"]:
+        said.append(
+            say(
+                "The runs used {mfu} of the dense peak of their hardware (MFU) over the whole of their "
+                "runtime, {flops} FLOP/s a device; between {low} and {high}, run by run.",
+                mfu=_share("mfu", total["mfu"]),
+                flops=_flops(total["achieved_flop_per_s"]),
+                low=_share("lowest", total["mfu_lowest"]),
+                high=_share("highest", total["mfu_highest"]),
+            )
+        )
+        said += _low(table)
+    if len(unknown):
+        reason = unknown["problem"].value_counts()
+        said.append(
+            say(
+                "Of {n} {runs} no utilisation is known: {why}.",
+                n=number_of("utilisation.n_unknown", len(unknown)),
+                runs=plural(len(unknown), "run"),
+                why=Name(reason.index[0]) if len(reason) else "too little is recorded",
+            )
+        )
+    return said
+
+
+def _flops(value):
+    return Number("utilisation.achieved", float(value), FLOP_PER_S(value))
+
+
+def _low(table):
+    levels = table.iloc[:-1]
+    low = levels[levels["low"]].nsmallest(MAX_NAMED, "mfu")
+    above = table["mfu"].gt(1)
+    said = []
+    if len(low):
+        named = [
+            say("{x} ({mfu})", x=Name(row.level), mfu=_share(key("mfu", row.level), row.mfu))
+            for row in low.itertuples()
+        ]
+        said.append(
+            say(
+                "Below {limit} are {levels}: look at input, batch size and precision first.",
+                limit=_share("limit", estimation.LOW),
+                levels=named,
+            )
+        )
+    elif table["low"].iloc[-1]:
+        said.append(say("That is low: look at input, batch size and precision first."))
+    if above.any():
+        said.append(say("An MFU above one is impossible: the operations, the devices or the rate are wrong."))
+    return said
+
+
+def _share(name, value):
+    return Number(key("utilisation", name), float(value), percent(value, 1))
+
+
+def utilisation_table(table, by, runs):
+    """Return the table of achieved FLOP/s and MFU by level, for the page's costs.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As `estimation.utilisation.by_level` returns it.
+    by : str, or None
+        The setting of its rows.
+    runs : Runs
+    """
+    completed = runs.frame["run_id"]
+    origins = []
+    if len(table) > 1:
+        codes, labels, _ = fields.levels(runs.collection.runs[PREFIX + by])
+        for k, label in enumerate(labels):
+            ids = tuple(completed[codes == k])
+            origins.append(Origin(len(ids), f"completed runs where {by} = {label}", ids))
+    return Table(
+        "utilisation",
+        say("Achieved FLOP/s of a device, and the share of its dense peak (MFU), by level."),
+        (
+            Heading("level", by or "runs"),
+            Heading("n_known", "runs", count, "with operations, devices and their peak"),
+            Heading("operations_flop", "FLOP", FLOP_PER_S),
+            Heading("device_hours", "device-hours", significant),
+            Heading("achieved_flop_per_s", "FLOP/s a device", FLOP_PER_S),
+            Heading(
+                "mfu",
+                "MFU",
+                lambda value: percent(value, 1),
+                "operations over the dense peak of all the time",
+            ),
+            Heading("mfu_lowest", "lowest", lambda value: percent(value, 1)),
+            Heading("mfu_highest", "highest", lambda value: percent(value, 1)),
+        ),
+        table,
+        int(table["n_known"].iloc[-1]),
+        "completed runs with operations",
+        (*origins, Origin(len(completed), "completed runs")),
+    )
