@@ -99,7 +99,7 @@ def test_seeds_of_one_process_are_not_exchangeable(tmp_path):
     assert order == {"n_processes": 1, "n_first_slowest": 1, "n_memory_rises": 1}
     row = costs_of(Runs(found)).tables["cost"].frame.iloc[0]
     assert row["cost_memory_mib"] == "400"  # its deviation would be that of an inherited peak
-    assert row["cost_runtime_s"] == "9.500 ± 0.707"
+    assert row["cost_runtime_s"] == "9.5 ± 0.7\N{NO-BREAK SPACE}s"
 
 
 def test_the_deviation_of_a_single_seed_is_a_dash(tmp_path):

@@ -17,7 +17,9 @@ PROFILING = [
     "figure-levels", "time-per-occurrence", "figure-occurrences", "table-occurrences",
     "where-the-time-goes", "figure-composition", "table-sections", "figure-subsections", "what-to-change",
     "figure-knobs", "table-knobs", "what-it-cost", "table-spent", "how-this-was-made", "table-runs",
-    "table-fields", "table-parameters", "table-versions",
+    "table-fields", "table-parameters", "table-versions", "answer", "answer-finding", "figure-answer",
+    "figure-mean-runs", "table-cells", "table-difference", "table-knobs-bounds", "table-sections-full",
+    "table-statistics", "why-the-slow-ones-are-slow",
 ]  # fmt: skip
 ESTIMATION = [
     "contents", "top", "overview", "estimates", "figure-estimates", "table-estimates", "evidence",
@@ -62,10 +64,6 @@ def test_the_places_of_a_page_are_those_people_link_to(published, name, expected
     places = PLACE.findall(page)
     assert sorted(places) == sorted(expected)
     assert set(re.findall(r'<a [^>]*href="#([^"]+)"', page)) <= {*places, "main"}
-
-
-def plain(text):
-    return text.replace("\N{NO-BREAK SPACE}", " ")
 
 
 NAMES = ["golden", "demo", "compare", "benchmark", "demo-card", "milestones"]
