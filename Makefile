@@ -19,11 +19,13 @@ help: ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
 
 page: install ## build the shipped pages: the sweep's, the comparison, the compute cards, the tour
-	@$(RUN) traincost page notebooks/runs/demo-sweep -f params/demo.yaml -o reports/demo-sweep
-	@$(RUN) traincost compare notebooks/runs/demo-sweep-control notebooks/runs/demo-sweep-once -o reports/demo-sweep-once
-	@$(RUN) traincost estimate notebooks/runs/demo-sweep -o reports/demo-sweep
-	@$(RUN) traincost estimate params/milestones.yaml -f params/milestones-card.yaml -o reports/milestones
-	@$(RUN) traincost publish notebooks/tour.ipynb -o reports/tour
+	@rm -rf build/reports
+	@$(RUN) traincost page notebooks/runs/demo-sweep -f params/demo.yaml -o build/reports/demo-sweep
+	@$(RUN) traincost compare notebooks/runs/demo-sweep-control notebooks/runs/demo-sweep-once -o build/reports/demo-sweep-once
+	@$(RUN) traincost estimate notebooks/runs/demo-sweep -o build/reports/demo-sweep
+	@$(RUN) traincost estimate params/milestones.yaml -f params/milestones-card.yaml -o build/reports/milestones
+	@$(RUN) traincost publish notebooks/tour.ipynb -o build/reports/tour
+	@"$(PYTHON)" -c "from traincost.pages.alike import update; update('build/reports', 'reports')"
 	@$(RUN) traincost site reports
 
 test: install ## run the tests that take no more than a few minutes

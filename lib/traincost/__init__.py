@@ -33,6 +33,7 @@ _HOMES = {
     "remaining": "results.remaining",
     "estimate": "results.estimates",
     "trends": "results.trends",
+    "card": "results.card",
     "count": "results.count",
     "emissions": "results.energy",
     "utilisation": "results.utilisation",

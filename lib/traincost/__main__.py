@@ -7,6 +7,7 @@ the limit, 4 too few runs to tell, and 5 runs were lost.
 Help must come at once, so each command imports what it needs when it runs.
 """
 
+import errno
 import os
 import sys
 
@@ -14,6 +15,12 @@ import click
 
 from traincost import __version__
 
+_LIMITS = {
+    errno.EFBIG: "a limit on the size of files (ulimit -f)",
+    errno.EMFILE: "a limit on open files (ulimit -n)",
+    errno.EDQUOT: "the quota of this user on that disk",
+    errno.ENOSPC: "that disk is full",
+}
 NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 CELL_FAILED, USAGE_ERROR, INTERRUPTED = 1, 2, 130
 
@@ -30,7 +37,8 @@ def main(arguments=None):
         _tell(f"{problem.format_message().rstrip('.')}; see {command} --help")
         return USAGE_ERROR
     except (ValueError, OSError) as problem:
-        _tell(" ".join(str(problem).split()))
+        limit = _LIMITS.get(getattr(problem, "errno", None))
+        _tell(" ".join(str(problem).split()) + (f": {limit}" if limit else ""))
         return USAGE_ERROR
     except RuntimeError as problem:
         click.echo(f"traincost: {problem}", err=True)
@@ -97,7 +105,7 @@ def _given(declared, file, single):
     """Return the parameters given in a file and one by one."""
     from traincost.pages import parameters
 
-    values = parameters.read_parameters(file) if file else {}
+    values = parameters.beside(parameters.read_parameters(file), file, declared) if file else {}
     return values | {name: parameters.typed(name, text, declared) for name, text in single}
 
 

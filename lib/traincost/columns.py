@@ -64,7 +64,7 @@ def finite(value):
 
 _PRINTERS = {
     "s": time_text,
-    "MiB": lambda value: f"{value:,.0f}" if abs(value) >= 100 else significant(value),
+    "MiB": lambda value: count(round(value)) if abs(value) >= 100 else significant(value),
     "count": count,
     "share": share_text,
     "": lambda value: significant(value, 4),

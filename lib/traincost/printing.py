@@ -11,6 +11,7 @@ from dataclasses import dataclass
 SPACE = "\N{NO-BREAK SPACE}"
 MINUS = "−"
 MISSING = "–"
+READABLE = 1e15  # from which on a number is a power of ten, whatever it counts
 NARROW = 0.2  # half of an interval over its estimate: below it, three digits are told, else two
 SMALLEST_SHARE = 0.0005  # of all: what is smaller is printed as less than 0.1 %
 _EXPONENT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -72,6 +73,8 @@ def time_text(seconds):
         return f"0{SPACE}s"
     if seconds >= _HOUR - 0.5:
         hours = seconds / _HOUR
+        if hours >= READABLE:
+            return f"{significant(hours)}{SPACE}h"
         return f"{hours:,.{1 if hours < 99.95 else 0}f}{SPACE}h"
     if seconds >= _MINUTE - 0.05:
         minutes, rest = divmod(round(seconds), 60)
@@ -316,6 +319,8 @@ def count(value):
     >>> count(1_017), count(50.53), count(3.0)
     ('1,017', '50.5', '3')
     """
+    if abs(value) >= READABLE:
+        return significant(value)
     text = f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
     return text.removesuffix(".0").replace("-", MINUS)
 
@@ -329,7 +334,7 @@ def money(amount, currency=""):
     if amount is None or amount != amount:
         return MISSING
     small = 0 < amount < 0.01
-    text = f"<{SPACE}0.01" if small else f"{amount:,.{2 if amount < 99.995 else 0}f}"
+    text = f"<{SPACE}0.01" if small else _fixed(amount, 2 if amount < 99.995 else 0)
     return f"{text}{SPACE}{currency}" if currency else text
 
 
@@ -392,6 +397,8 @@ def _magnitude(value, digits):
 def _fixed(value, decimals, signed=False):
     if not math.isfinite(value):
         return MISSING if value != value else "∞" if value > 0 else f"{MINUS}∞"
+    if abs(value) >= READABLE:
+        return ("+" if signed and value > 0 else "") + significant(value)
     text = f"{value:{'+' if signed else ''},.{decimals}f}"
     return (text.lstrip("+-") if _is_zero(text) else text).replace("-", MINUS)
 

@@ -9,6 +9,20 @@ _DIGITS = re.compile("[0-9]+")
 _TOKEN = re.compile(r"\w+(?:[.+-]\w+)*")
 
 
+# What YAML 1.1 has for truth values; a file of settings that was read by it has the level True for on.
+_TRUTH = {"on": "True", "yes": "True", "true": "True", "off": "False", "no": "False", "false": "False"}
+
+
+def level_among(label, known):
+    """Return the level of `known` that is asked for as `label`: itself, or the truth value it stands for.
+
+    >>> level_among("on", ["on", "off"]), level_among("on", ["True", "False"])
+    ('on', 'True')
+    """
+    other = _TRUTH.get(label.lower(), label)
+    return other if label not in known and other in known else label
+
+
 def unique(labels, taken=()):
     """Return labels as a tuple, with a number behind one that stands for another already.
 

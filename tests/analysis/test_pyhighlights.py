@@ -98,14 +98,14 @@ def test_seeds_of_one_process_are_not_exchangeable(tmp_path):
     order = costs.process_order(found.runs)
     assert order == {"n_processes": 1, "n_first_slowest": 1, "n_memory_rises": 1}
     row = costs_of(Runs(found)).tables["cost"].frame.iloc[0]
-    assert row["cost_memory_mib"] == "400.5"  # its deviation would be that of an inherited peak
-    assert row["cost_runtime_s"] == "9.500 ± 0.707"
+    assert row["cost_memory_mib"] == "400"  # its deviation would be that of an inherited peak
+    assert row["cost_runtime_s"] == "9.5 ± 0.7\N{NO-BREAK SPACE}s"
 
 
 def test_the_deviation_of_a_single_seed_is_a_dash(tmp_path):
     write_results(tmp_path / "toy/1", results(seeds=(0,)))
     row = costs_of(Runs(read_collection(tmp_path))).tables["cost"].frame.iloc[0]
-    assert row["cost_runtime_s"] == "10.00 ± –"
+    assert row["cost_runtime_s"] == "10.0 ± –\N{NO-BREAK SPACE}s"
 
 
 def test_a_column_of_some_seeds_is_summarised_over_those(tmp_path):
@@ -265,6 +265,14 @@ def test_level_means_of_the_profiled_runs(trees):
     pd.testing.assert_frame_equal(ours[oracle.columns], oracle, check_names=False, rtol=1e-9)
 
 
+def in_words(printed):
+    """Return what a printed mean and its unit say, in the unit of the column."""
+    units = {"h": 3600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "µs": 1e-6}
+    number, *unit = printed.replace("\N{NO-BREAK SPACE}", " ").split(" ± ")[0].split() + printed.split()[-1:]
+    symbol = (unit or [""])[0].split("\N{NO-BREAK SPACE}")[-1]
+    return float(number.replace(",", "")) * units.get(symbol, 1.0)
+
+
 @pytest.mark.reference
 @pytest.mark.parametrize("name", ["results", "profiled"])
 def test_the_printed_cost_table_carries_the_analyzers_numbers(trees, name):
@@ -276,8 +284,7 @@ def test_the_printed_cost_table_carries_the_analyzers_numbers(trees, name):
         row = rows.get((expected["task"], expected["run"]), {})
         for column, pair in expected.items():
             if isinstance(pair, list) and column not in ("memory_mib",):
-                printed = row[f"cost_{column}"].split(" ± ")[0].replace(",", "")
-                assert float(printed) == pytest.approx(pair[0], rel=1e-3)
+                assert in_words(row[f"cost_{column}"]) == pytest.approx(pair[0], rel=6e-2)
                 compared += 1
     assert compared >= 90
 

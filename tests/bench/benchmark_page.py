@@ -12,7 +12,7 @@ from benchmarks import judged, missed
 
 from traincost.pages import publish
 from traincost.printing import significant, time_unit
-from traincost.results.figures import MAX_ROWS, WIDE, Figure, axes_of, clipped, label_rows, plain_log_axis
+from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, label_rows, plain_log_axis
 from traincost.results.numbers import N_LISTED, key, number_of, plural
 from traincost.results.prose import Name, Number, say
 from traincost.results.result import Headline, Items, Result
@@ -164,7 +164,7 @@ def draw_ratios(comparisons):
     """What each comparison needed of what its target allows, on a log axis; 1 is just met."""
     comparisons = comparisons.dropna(subset="of_target").head(2 * MAX_ROWS)
     rows = np.arange(len(comparisons))
-    figure, axes = axes_of(0.8 + 0.3 * len(comparisons), WIDE)
+    figure, axes = axes_of(0.8 + 0.3 * len(comparisons))
     axes.axvline(1, color=MUTED, linewidth=0.8)
     met = comparisons["met"].eq(True)
     for chosen, colour in ((met, SERIES[0]), (~met, SERIES[1])):

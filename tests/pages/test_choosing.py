@@ -177,11 +177,11 @@ def test_the_listing_has_every_run_and_what_differs(runs):
     assert list(made.frame["runtime_s"][:23]) == list(runs.runtime_s)
     assert made.frame["status"].value_counts().to_dict() == {"completed": 23, "failed": 1}
     assert [heading.text for heading in made.tables["listing"].headings] == [
-        *("run", "status", "runtime (s)", "task", "loss", "lr")
+        *("run", "status", "runtime", "task", "loss", "lr")
     ]
     some = tc.listing(runs.where(task=["a"], loss=["u"]))
     assert [heading.text for heading in some.tables["listing"].headings][3:] == ["lr"]
-    assert str(some).startswith("4 of 23 completed runs, ")
+    assert str(some).startswith("4 of 23 completed runs took ")
 
 
 def test_a_sortable_table_is_a_plain_one_on_a_page(runs):
@@ -270,7 +270,7 @@ def test_many_numbers_are_a_range_and_many_names_no_list(tmp_path):
 
 def test_hostile_text_stays_text(tmp_path, screen):
     for i in range(8):
-        config = {PAYLOAD: f"{PAYLOAD}{i % 2}", "status": i % 2, "runtime (s)": i % 4 < 2}
+        config = {PAYLOAD: f"{PAYLOAD}{i % 2}", "status": i % 2, "runtime": i % 4 < 2}
         write_run(
             tmp_path / f"r{i}",
             record(f"{PAYLOAD}{i}", config=config, runtime_s=5.0 + i, sections={PAYLOAD: {"seconds": 2.0}}),

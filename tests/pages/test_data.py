@@ -91,7 +91,8 @@ def test_a_cost_row_names_its_runs(tmp_path):
         changes = {"config": {"a": "xy"[i % 2]}, "cost": {"cost_memory_mib": 5.0 + i}}
         write_run(tmp_path / f"r{i}", record(f"r{i}", runtime_s=9.0 + i, **changes))
     table = tc.costs(tc.read(tmp_path), "a").tables["cost"]
-    assert [origin.runs for origin in table.origin_of_rows()] == [("r0", "r2"), ("r1", "r3")]
+    # The slower first.
+    assert [origin.runs for origin in table.origin_of_rows()] == [("r1", "r3"), ("r0", "r2")]
 
 
 @pytest.mark.parametrize("name", NAMES)

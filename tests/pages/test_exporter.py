@@ -14,6 +14,7 @@ from traincost.errors import ParameterError, RefusedNotebook
 from traincost.pages import outputs
 from traincost.pages.exporter import TraincostExporter
 from traincost.pages.outputs import MAX_OUTPUT_MIB
+from traincost.printing import plain
 from traincost.results.runs import Runs
 
 
@@ -130,11 +131,11 @@ def test_a_second_response_has_keys_of_its_own(runs):
     again = tc.effects(runs, response="eval")
     page, report = exported(cell(tc.effects(runs)), cell(again))
     own = {name for name in report["numbers"] if name.startswith("eval.effects.")}
-    assert {"effects.task.eta_squared", "eval.effects.task.eta_squared"} <= set(report["numbers"])
+    assert {"effects.task.size", "eval.effects.task.size"} <= set(report["numbers"])
     assert own
     assert 'id="table-effects"' in page
     assert 'id="table-eval-effects"' in page
-    assert 'data-key="eval.effects.task.eta_squared"' in page
+    assert 'data-key="eval.effects.task.size"' in page
 
 
 def test_a_second_collection_has_its_name_in_its_keys(runs):
@@ -159,7 +160,8 @@ def test_numbers_link_to_what_holds_them(runs):
         held = json.dumps(content["rows"])
         value = report["numbers"][number]
         texts = re.findall(rf'data-key="{re.escape(number)}">([^<]*)<', page)
-        in_caption = any(text in content["caption"] for text in texts)
+        said = f"{content['caption']} {content.get('note', '')}"
+        in_caption = any(plain(text) in said for text in texts)
         assert f"{abs(value)!r}" in held.replace("-", "") or in_caption, number
 
 

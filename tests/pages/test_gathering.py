@@ -62,7 +62,7 @@ def test_the_longest_beginning_that_holds_the_value_decides():
 def test_results_of_several_choices_keep_their_places_apart(runs):
     some = [runs.where(task=[task]) for task in ("漢", "字")] + [runs.where(lr=0.1)]
     found, page = gathered(*(tc.effects(part) for part in (runs, *some)), tc.effects(runs, response="eval"))
-    ids = re.findall(r'<(?:table|figure) id="([^"]+)"', page)
+    ids = re.findall(r'<(?:table|figure|span) id="([^"]+)"', page)
     assert len(ids) == len(set(ids))
     assert set(ids) == {f"{kind[:-1]}-{n}" for kind in ("tables", "figures") for n in found.report[kind]}
     keys = {html.text(key) for key in found.report["numbers"]}

@@ -7,9 +7,10 @@ import time
 import pytest
 from conftest import record, write_run
 
-from traincost.columns import TimeUnit, count, percent
+from traincost.columns import column
 from traincost.errors import NothingToReport
 from traincost.pages import publish
+from traincost.printing import TimeUnit, count, money, percent, share_text, time_text
 from traincost.reading import bounds
 from traincost.reading.collection import read_collection
 from traincost.reading.formats.run import Run
@@ -79,8 +80,9 @@ def test_an_integer_of_hundreds_of_digits_is_a_short_name(tmp_path):
 
 
 def test_no_figure_is_printed_with_hundreds_of_digits():
-    printed = [count(1e300), percent(1e300), TimeUnit("h", 3600).text(1e300)]
-    assert max(map(len, printed)) < 16
+    printed = [show(1e300) for show in (count, percent, share_text, time_text, money)]
+    printed += [column(name).text(1e300) for name in ("x_s", "x_mib", "x_count", "x")]
+    assert max(map(len, [*printed, TimeUnit("h", 3600).number(1e300)])) < 20
 
 
 def test_what_is_short_is_not_copied():

@@ -153,7 +153,7 @@ def test_a_prefix_stands_before_keys_and_ids(shown, prefix):
     assert found.tags == Seen(effects).tags
     assert found.text == Seen(effects).text
     assert f'id="table-{stem}-effects"' in made
-    assert f'aria-labelledby="caption-{stem}-effects"' in made
+    assert f'aria-labelledby="caption-{stem}-statistics"' in made
     assert f'data-key="{html.text(prefix.replace(".", chr(92) + "."))}.effects.' in made
 
 

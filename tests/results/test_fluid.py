@@ -249,3 +249,11 @@ def test_labels_share_a_row_where_they_are_apart_and_no_line_crosses_them():
     close = fluid._leaders([(x, f"a_section_{x} 1 %") for x in (0.5, 0.52, 0.54, 0.9)], 600)
     assert sum(label.crossed(close) for label in close) == 0
     assert max(label.row for label in close) == 2
+
+
+def test_a_point_in_a_cell_has_its_range_and_a_mark():
+    seen = Seen(fluid.cell_point(0.5, 0.4, 0.6, 0.45))
+    (point,) = [attributes for tag, attributes in seen.tags if tag == "circle"]
+    assert point["cx"] == "50%"
+    assert [(a["x1"], a["x2"]) for tag, a in seen.tags if tag == "line"] == [("40%", "60%"), ("45%", "45%")]
+    assert "line" not in str(fluid.cell_point(0.5))

@@ -1,11 +1,12 @@
 """What is said and drawn of the growth of compute by `trends`."""
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 
 from traincost.errors import ParameterError
-from traincost.results.figures import MAX_POINTS
+from traincost.results.figures import MAX_POINTS, WIDE
 from traincost.results.result import Result
 from traincost.results.svg import SERIES, THEME
 from traincost.results.trends import draw_trends, trends
@@ -99,11 +100,12 @@ def test_each_trend_has_a_mark_and_a_band_in_its_colour():
     lines = pd.DataFrame(
         [{"group": group, "n": 9, **ends, **grown} for group in ("all", "regular scale", "large scale")]
     )
-    figure, legend = draw_trends(lines, points)
+    with mpl.rc_context({"figure.figsize": (WIDE, 1)}):
+        figure, legend = draw_trends(lines, points)
     assert dict(map(reversed, legend)) == {"a system": ("o", SERIES[0]), "large scale": ("s", SERIES[1])}
     (axes,) = figure.axes
     said = {text.get_text(): text.get_color() for text in axes.texts}
-    assert said["large-scale systems doubled every 6.00 months"] == SERIES[1]
+    assert said["large-scale systems doubled every 6.0 months"] == SERIES[1]
     assert {"a", "c"} <= set(said)
     assert axes.lines[-1].get_linestyle() == "--"
     colours = [tuple(band.get_facecolor()[0][:3]) for band in axes.collections]

@@ -36,6 +36,8 @@ class Digits(HTMLParser):
         if "style" in self.open or (TRACED | COMPUTED) & set(self.open):
             return
         self.texts += 1
+        if self.open[-1:] == ["a"] and text.startswith("arXiv:"):  # the name of a paper
+            return
         if re.search(r"\d", text):
             self.found.append((self.open[-1], text.strip()[:80]))
 

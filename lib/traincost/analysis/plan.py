@@ -35,6 +35,7 @@ from traincost.analysis.designs import Units, design
 from traincost.analysis.subsets import label
 from traincost.analysis.verdicts import ALPHA
 from traincost.errors import NothingToReport, ParameterError
+from traincost.words import level_among
 
 COVERAGE = 0.90  # of the intervals
 N_DRAWS = 10_000
@@ -401,6 +402,7 @@ def cells_of(model, levels):
     chosen = []
     for name, field in by_name.items():
         asked = [_fields.UNSET if level is None else label(level) for level in levels.get(name, field.labels)]
+        asked = list(dict.fromkeys(level_among(level, field.labels) for level in asked))
         for level in asked:
             if level not in field.labels:
                 known = ", ".join(field.labels[:20])

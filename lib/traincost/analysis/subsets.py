@@ -12,7 +12,7 @@ import pandas as pd
 from traincost.analysis import fields
 from traincost.columns import PREFIX
 from traincost.errors import ParameterError
-from traincost.words import natural
+from traincost.words import level_among, natural
 
 COMPLETED = "completed"
 
@@ -122,7 +122,8 @@ def _condition(collection, name, kept):
         return _range_condition(collection, name, kept)
     if not isinstance(kept, list | tuple | dict):
         raise ParameterError(f"`where`: {name!r} must have a list of levels, got {kept!r}")
-    wanted = {label(value) for value in kept}
+    known = {*_labels(collection.runs, name), *_labels(collection.excluded, name)}
+    wanted = {level_among(label(value), known) for value in kept}
     present = levels(collection, name)
     for absent in sorted(wanted - set(present)):
         raise ParameterError(f"`where`: {name!r} has no level {absent!r}; it has: {', '.join(present[:30])}")

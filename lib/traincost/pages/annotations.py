@@ -8,6 +8,8 @@ import ast
 import datetime
 import os
 
+TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
 
 class Unfit(Exception):
     """A value is of none of the types."""
@@ -93,6 +95,7 @@ def _text(value, inner):
 
 
 def _truth(value, inner):
+    value = TRUTH.get(value.lower(), value) if isinstance(value, str) else value
     if not isinstance(value, bool):
         raise Unfit
     return value

@@ -247,9 +247,11 @@ def read_parameters(path):
     """
     import yaml
 
+    from traincost.pages import plain_yaml
+
     try:
         with open(path, encoding="utf-8") as file:
-            values = yaml.safe_load(file)
+            values = plain_yaml.read(file.read())
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
         why = " ".join(str(problem).split())
         raise ParameterError(f"the parameter file {path} cannot be read: {why}") from None
@@ -260,6 +262,20 @@ def read_parameters(path):
     return values
 
 
+def beside(parameters, path, declared):
+    """Return the parameters of a file, with those of its paths that lie beside it found there.
+
+    Any other relative path is one of the working folder.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+
+    def found(name, text):
+        there = os.path.join(folder, text)
+        return there if not os.path.isabs(text) and os.path.exists(there) else text
+
+    return with_paths(parameters, declared, found)
+
+
 def typed(name, text, declared):
     """Return the value of a parameter given as text on the command line.
 
@@ -267,11 +283,13 @@ def typed(name, text, declared):
     """
     import yaml
 
+    from traincost.pages import plain_yaml
+
     parameter = next((p for p in declared if p.name == name), None)
     if parameter is None or _stays_text(parameter, text):
         return text
     try:
-        return yaml.safe_load(text)
+        return plain_yaml.read(text)
     except yaml.YAMLError:
         raise ParameterError(f"`{name}` must be {parameter.wanted}, as YAML, got {text!r}") from None
 

@@ -16,6 +16,7 @@ from traincost.errors import NothingToReport, ParameterError, require
 from traincost.pages import parameters as declarations
 from traincost.pages.parameters import INPUTS, notebook_path, read_parameters
 from traincost.reading import folders, live, remote
+from traincost.reading.tables import printable
 from traincost.results import checks
 
 __all__ = ["BuildFailed", "build", "compare", "estimate", "page", "publish", "read_parameters"]
@@ -135,7 +136,24 @@ def build(notebook, parameters, output=None, progress=False, watch=UNWATCHED, fo
             parameters, collection = _taken(path, parameters)[0], name
         nb = _import_nbformat().read(path, as_version=4)
     output = output or Path("reports", collection)
-    return _built(name, nb, parameters, output, progress, watch, folder, force)
+    with _encodable(parameters) as parameters:
+        return _built(name, nb, parameters, output, progress, watch, folder, force)
+
+
+@contextlib.contextmanager
+def _encodable(parameters):
+    """Yield the parameters with links in the place of paths that are no UTF-8: a notebook holds none."""
+    odd = {
+        n: v for n, v in parameters.items() if isinstance(v, str) and printable(v) != v and os.path.exists(v)
+    }
+    with contextlib.ExitStack() as held:
+        linked = {}
+        for name, path in odd.items():
+            linked[name] = os.path.join(
+                held.enter_context(folders.scratch()), printable(os.path.basename(path))
+            )
+            os.symlink(path, linked[name])
+        yield {**parameters, **linked}
 
 
 def usable(kind, parameters):
@@ -292,6 +310,7 @@ def execute(notebook, parameters, failed_path, progress=False, working_folder=No
     import papermill
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
+    from zmq import ZMQError
 
     logging.getLogger("papermill").setLevel(logging.CRITICAL)  # what it says is raised, too
     executed = []
@@ -316,6 +335,8 @@ def execute(notebook, parameters, failed_path, progress=False, working_folder=No
         except DeadKernelError as problem:
             log = Path(folder, KERNEL_LOG).read_text(encoding="utf-8", errors="replace")
             raise BuildFailed(f"the kernel died: {problem}\n{log[-2000:]}") from None
+        except ZMQError as problem:  # no OSError, though it has the number of one
+            raise OSError(problem.errno, f"the kernel cannot be reached: {problem.strerror}") from None
         except PapermillExecutionError as problem:
             _raise_refusal(problem)
             failed_path.parent.mkdir(parents=True, exist_ok=True)

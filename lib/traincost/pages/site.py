@@ -46,6 +46,11 @@ def build(folder):
     if not folder.is_dir():
         raise NothingToReport(f"{os.fspath(folder)!r} is no directory of reports")
     entries = [entry for path in sorted(folder.glob("*/*.json")) if (entry := _entry(path))]
+    if not entries and any(map(_entry, folder.glob("*.json"))):
+        raise NothingToReport(
+            f"{os.fspath(folder)!r} is the folder of a report; give the one that holds it: "
+            f"{os.fspath(folder.absolute().parent)!r}"
+        )
     if not entries:
         raise NothingToReport(f"{os.fspath(folder)!r} holds no report; build one with traincost page")
     entries.sort(key=lambda entry: entry["title"])

@@ -157,6 +157,11 @@ def read_collection(
         from traincost.reading import jobs
 
         parts += jobs.describe(batches, listing.sources, pattern, redactor)
+        if pattern and not jobs.matches(batches, listing.sources, pattern):
+            raise ParameterError(
+                f"`path_pattern` {path_pattern!r} matches the path of no run; a part of a path must match "
+                "whole, as lr_{lr} or *_{lr} do"
+            )
     runs = numbered(tables.joined(batches), shown)
     listing, parts = _redacted(listing, parts, lambda texts: map(shown, redactor.paths(texts)))
     runs, joined = joins.together(runs, listing.sources)

@@ -96,9 +96,10 @@ class Here:
         """Remove what writers that were killed left beside; without a lock, only what is old."""
         for folder in folders:
             with suppress(FileNotFoundError):
-                for entry in list(os.scandir(self._of(folder))):
-                    if _BESIDE.fullmatch(entry.name) and (self._is_alone or _is_aged(entry, LEFTOVER_S)):
-                        self.remove([os.path.join(folder, entry.name)])
+                for name in filter(_BESIDE.fullmatch, os.listdir(self._of(folder))):
+                    left = os.path.join(folder, name)
+                    if self._is_alone or _is_aged(self._of(left), LEFTOVER_S):
+                        self.remove([left])
 
     def remove(self, names):
         """Remove files; one that is gone already is no matter."""
@@ -147,9 +148,9 @@ def _is_locked(held, place):
     return True
 
 
-def _is_aged(entry, seconds):
+def _is_aged(path, seconds):
     with suppress(OSError):
-        return time.time() - entry.stat(follow_symlinks=False).st_mtime > seconds
+        return time.time() - os.lstat(path).st_mtime > seconds
     return False
 
 
@@ -170,7 +171,7 @@ def scratch():
 def _remove_scratches(parent):
     for entry in list(os.scandir(parent)):
         is_ours = entry.name.startswith(SCRATCH) and entry.is_dir(follow_symlinks=False)
-        if fcntl is None or not is_ours or not _is_aged(entry, SCRATCH_S):
+        if fcntl is None or not is_ours or not _is_aged(entry.path, SCRATCH_S):
             continue
         if entry.stat(follow_symlinks=False).st_uid != os.getuid():
             continue

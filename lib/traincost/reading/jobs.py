@@ -84,13 +84,23 @@ def _without_result(batch, sources, replaced):
     return changed(batch.runs, status=statuses, reason=reasons, evidence=evidence)
 
 
+def matches(batches, sources, pattern):
+    """Say whether the path of any run matches a pattern; of no run, it does."""
+    places = [place for batch in batches for place in batch.runs["place"].to_pylist()]
+    return not places or any(_path_fields(sources[place], pattern) for place in places)
+
+
+def _path_fields(source, pattern):
+    path, reader = source
+    # What a table says of a run may be the path of its directory.
+    return pattern.fields(path if reader == _table.NAME else path.rpartition("/")[0])
+
+
 def _with_path_fields(runs, sources, pattern, redactor):
     """Return runs with the settings that stand in their paths."""
     described, notes = configs(runs), runs["notes"].to_pylist()
     for i, place in enumerate(runs["place"].to_pylist()):
-        path, reader = sources[place]
-        # What a table says of a run may be the path of its directory.
-        found = pattern.fields(path if reader == _table.NAME else path.rpartition("/")[0])
+        found = _path_fields(sources[place], pattern)
         described[i].update(redactor.config(flat(found, notes[i])))
         if not found:
             notes[i].append("its path does not match `path_pattern`: those settings are not set")

@@ -89,6 +89,8 @@ def _links(name, value):
         if not isinstance(text, str) or not isinstance(address, str):
             raise ParameterError(f"`{name}` must map text to an address, got {text!r}: {address!r}")
         scheme = _SCHEME.match(address.strip())
+        if address.strip().replace("\\", "/").startswith("//"):
+            raise ParameterError(f"`{name}`: {address!r} names a host: begin it with https:")
         # Control characters are how a script's scheme is hidden from a check like this one.
         if any(ord(c) < 0x20 for c in address) or (scheme and scheme.group().lower() not in SAFE_SCHEMES):
             allowed = ", ".join(SAFE_SCHEMES)

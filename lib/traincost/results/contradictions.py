@@ -19,6 +19,7 @@ from traincost.results.numbers import first_names, key, number_of, plural
 from traincost.results.prose import Number, say
 from traincost.results.tables import Heading, Table, of_one, setting
 
+HUGE = 1e9  # from which a number of a claim is printed as a power of ten
 # Each kind of contradiction: the key of its count, and what is said of it.
 _KINDS = {
     IMPOSSIBLE: (
@@ -122,7 +123,7 @@ def _possible(own, estimated):
 def _printed(claims):
     if not len(claims):
         return []
-    return [say("Printed claims differ about {n}.", n=_things(claims))]
+    return [say("Printed claims differ about {n}: name the source of any of them.", n=_things(claims))]
 
 
 def _things(claims):
@@ -134,38 +135,42 @@ def _own_table(frame):
     measures_alone = frame["kind"].isin([APART, APART_ASSUMED]).all()
     return Table(
         "contradictions",
-        say("Systems whose {what} disagree.", what="two measures" if measures_alone else "figures"),
+        say("Systems whose {what} disagree", what="two measures" if measures_alone else "figures"),
         (
-            Heading("subject", "system"),
-            Heading("kind", "what disagrees"),
+            Heading("subject", "system", sub="between"),
+            Heading("kind", "what disagrees", below_on_phone=True),
             Heading("first", "first value", significant),
-            Heading("first_source", "its source"),
             Heading("second", "second value", significant),
-            Heading("second_source", "its source"),
-            Heading("ratio", "ratio", significant, "the larger over the smaller"),
-            Heading("note", "note"),
+            Heading("ratio", "ratio", significant),
         ),
-        frame,
+        frame.assign(between=_between(frame)),
         len(frame),
         "contradictions",
         of_one(frame["subject"], "the system of the row"),
     )
 
 
+def _printed_claim(value):
+    """Print a claim with all its digits, and a huge one as a power of ten."""
+    return significant(value) if abs(value) >= HUGE else setting(value)
+
+
+def _between(frame):
+    """Name the sources of both values of each row, and what is noted of them."""
+    sources = zip(frame["first_source"], frame["second_source"], frame["note"], strict=True)
+    return ["; ".join(str(text) for text in each if text and text == text) for each in sources]
+
+
 def _claims_table(frame):
     return Table(
         "claims",
-        say("Where printed claims about one thing differ: {n}.", n=_things(frame)),
+        say("Where printed claims about one thing differ"),
         (
-            Heading("subject", "claim"),
-            Heading("first", "lowest", setting),
-            Heading("first_source", "printed in"),
-            Heading("second", "highest", setting),
-            Heading("second_source", "printed in"),
-            Heading("ratio", "ratio", significant),
-            Heading("note", "note"),
+            Heading("subject", "claim", sub="between"),
+            Heading("first", "lowest", _printed_claim),
+            Heading("second", "highest", _printed_claim),
         ),
-        frame.astype({"first": float, "second": float}),
+        frame.astype({"first": float, "second": float}).assign(between=_between(frame)),
         len(frame),
         "claims printed in several places",
         of_one(frame["subject"], "the claim of the row"),

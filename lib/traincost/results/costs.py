@@ -372,7 +372,7 @@ def _how(name, n, same):
     said = [say("Mean ± sample deviation of two or more runs that can be compared.")]
     if same:
         said.append(
-            say("Same in every row: {all}.", all=[say("{a} {b}", a=Phrase(a), b=Phrase(b)) for a, b in same])
+            say("Same in every row: {all}.", all=[say("{a} {b}", a=Phrase(a), b=Name(b)) for a, b in same])
         )
     if n > MAX_COLUMNS:
         said.append(

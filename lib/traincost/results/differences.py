@@ -11,7 +11,7 @@ from traincost.results.names import hue, part_names
 from traincost.results.numbers import N_NAMED, key
 from traincost.results.occurrences import occurrences
 from traincost.results.prose import Name, Number, say
-from traincost.results.result import Bars, More, Result
+from traincost.results.result import Bars, Earlier, More, Result
 from traincost.results.shares import draw_composition
 from traincost.results.tables import Bar, Heading, Table
 
@@ -48,7 +48,14 @@ def differences(runs, *, name=""):
         _why(table, by.name),
         _bars(means, by.name, runs),
         _table(table, by.name, int(means["n_runs"].sum()), _colours(means, runs)),
-        More(say("How long one time of each section takes"), inside.blocks),
+        More(
+            say("How long one time of each section takes"),
+            (
+                Earlier(("time-per-occurrence", "figure-occurrences", "figure-subsections")),
+                # On a page the hours above say it; in JupyterLab `occurrences` draws it.
+                *(block for block in inside.blocks if not isinstance(block, Figure)),
+            ),
+        ),
         prefix=name,
         of=runs.label,
     )
@@ -163,7 +170,6 @@ def _bars(means, by, runs):
         ),
         legend=fluid.legend(rows[0].parts, "mean-runs"),
         drawn=Figure("composition", share, draw_composition, say("Mean run of each level by section."), ()),
-        aliases=("figure-composition",),
     )
 
 

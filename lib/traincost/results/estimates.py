@@ -12,23 +12,27 @@ from traincost.estimation import estimates as estimation
 from traincost.estimation.compute import REPORTED, STAGES, WHOLE_RUN
 from traincost.estimation.estimates import DISAGREE
 from traincost.estimation.uncertainty import LEVEL
-from traincost.printing import SPACE, count, percent, significant, two
+from traincost.printing import count, percent, significant
 from traincost.results import checks
 from traincost.results.contradictions import contradiction_blocks
 from traincost.results.energy import energy_blocks
-from traincost.results.figures import Figure, axes_of, label_rows, powers_of_ten
+from traincost.results.estimate_tables import (
+    BAND,
+    DAY,
+    estimates_table,
+    flop,
+    measures_table,
+    span_of,
+    systems_of,
+)
 from traincost.results.fits import conversion_blocks, error_blocks
 from traincost.results.numbers import eta, first_names, key, number_of, plural
 from traincost.results.prose import Name, Number, When, join, say
-from traincost.results.result import Headline, Items, Result
-from traincost.results.svg import INK, SERIES
+from traincost.results.result import Earlier, Headline, Items, More, Result
 from traincost.results.systems import read_claims, read_systems
 from traincost.results.tables import Heading, Origin, Table, of_one
 
-MAX_SYSTEMS = 48  # in one figure
-BAND = f"{100 * LEVEL:.0f} % of draws of what is uncertain; the table of classes has what such intervals held"
 FLOP = significant
-DAY = "{:%Y-%m-%d}".format
 
 
 def estimate(
@@ -112,20 +116,32 @@ def estimate(
     printed = against.claim_contradictions(read_claims(claims))
     reported = read_systems(systems, format, path_pattern)
     estimated, candidates = estimation.estimate_all(reported.frame)
+    estimated.attrs["of_runs"] = not reported.frame["burden_time"].eq(REPORTED).all()
     line, elsewhere = _conversion(estimated, conversion, pairs)
     fits = estimation.fit_errors(estimated, target_error, measure, line)
     own = against.contradictions(estimated, reported.frame, fits)
     spent = energy.estimate_energy(reported.frame, region, prices)
+    said_of_energy, *energy_tables = energy_blocks(spent)
     parts = {
         "summary": (estimated, Headline(tuple(_summary(estimated)))),
-        "overview": (estimated, Items(tuple(_overview(estimated, reported))), _checks(estimated)),
+        "overview": (
+            estimated,
+            Earlier(("overview", "when-to-use-which")),
+            _checks(estimated),
+            More(
+                say("How many there are, by which measures, and what could be checked"),
+                (Items(tuple(_overview(estimated, reported))), _stated(estimated)),
+            ),
+        ),
         "estimates": _estimates(estimation.by_date(estimated), reported),
         "evidence": (
             candidates,
             _ranked(estimated),
             _kinds_table(estimated),
-            _candidates_table(candidates),
-            _classes_table(estimated),
+            More(
+                say("Every estimate that the evidence gives, and what such intervals held elsewhere"),
+                (_candidates_table(candidates), _classes_table(estimated)),
+            ),
         ),
         "conversion": (
             estimation.both_measures(estimated),
@@ -133,13 +149,20 @@ def estimate(
         ),
         "errors": (estimated, *error_blocks(fits, target_error, direction)),
         "contradictions": (own, *contradiction_blocks(own, printed, estimated)),
-        "energy": (spent, *energy_blocks(spent)),
+        "energy": (
+            spent,
+            said_of_energy,
+            More(say("Energy, CO₂ and money of each, and what is assumed"), tuple(energy_tables)),
+        ),
         "provenance": (
             reported.where,
+            Earlier(("references",)),
             _unread(reported.unread),
-            _rates_table(estimated),
-            _sources_table(reported.where),
-            _left_out_table(reported.left_out),
+            More(say("Peak rates taken for the hardware burden"), (_rates_table(estimated),)),
+            More(
+                say("What the input leaves out, and why"),
+                (_left_out_table(reported.left_out),),
+            ),
         ),
     }
     return Result.of_parts("estimate", estimated, parts, name, reported.name)
@@ -164,28 +187,11 @@ def _summary(estimated):
     known = estimated[estimated["value_flop"].gt(0)]
     if len(known) == 1:
         (system,) = known.itertuples()
-        said = say("{x} took {a}.", x=Name(system.system), a=_flop("estimates.low", system.value_flop))
+        said = say("{x} took {a}.", x=Name(system.system), a=flop("estimates.low", system.value_flop))
     else:
         n = number_of("estimates.n", len(known))
-        said = say("{n} systems took from {low} to {high}.", n=n, **_span(known))
+        said = say("{n} systems took from {low} to {high}.", n=n, **span_of(known))
     return [said, *_utilisation(estimated), *_stated(estimated)]
-
-
-def _flop(name, value):
-    return Number(name, float(value), f"{significant(value, 2)}{SPACE}FLOP")
-
-
-def _span(known):
-    """Return the least and the greatest estimate, each with its system, or how many print alike."""
-    ends = {"low": known["value_flop"].min(), "high": known["value_flop"].max()}
-    said = {}
-    for end, value in ends.items():
-        printed = _flop(key("estimates", end), value)
-        alike = known.loc[[_flop("", v).text == printed.text for v in known["value_flop"]], "system"]
-        n = number_of(key("estimates", f"n_{end}"), len(alike))
-        whose = Name(alike.iloc[0]) if len(alike) == 1 else say("{n} systems alike in these digits", n=n)
-        said[end] = say("{a} ({x})", a=printed, x=whose)
-    return said
 
 
 def _overview(estimated, reported):
@@ -232,7 +238,6 @@ def _checks(estimated):
             "of a project."
         ),
         *_utilisation(estimated),
-        *_stated(estimated),
     ]
 
 
@@ -305,10 +310,42 @@ def _near(other, which):
     )
 
 
+def checked(estimated):
+    """Return how many stated totals have other evidence beside them, how many agree, and how closely.
+
+    None where no total has.
+    """
+    other = estimated[estimated["stated_flop"].gt(0) & estimated["check_flop"].gt(0)]
+    if not len(other):
+        return None
+    return len(other), int(other["check_ratio"].between(1 / DISAGREE, DISAGREE).sum()), DISAGREE
+
+
 def _estimates(ordered, reported):
-    known = ordered[ordered["value_flop"].gt(0)]
-    figure = Figure.of("estimates", known, draw_estimates, _caption)
-    return ordered, figure, _estimates_table(ordered), _rejected_table(reported.rejected)
+    listed = ordered.sort_values("value_flop", ascending=False, kind="stable", na_position="last")
+    n = number_of("sources.n", len(reported.where))
+    return (
+        ordered,
+        [_known_by(ordered)],
+        estimates_table(listed),
+        More(say("Both measures, checks, utilisation and peak rates"), (measures_table(listed),)),
+        More(
+            say("Where each of the {n} figures stands in its paper", n=n), (_sources_table(reported.where),)
+        ),
+        More(say("What could not be used"), (_rejected_table(reported.rejected),)),
+    )
+
+
+def _known_by(frame):
+    """How many systems have which measure."""
+    has = frame[["operations_flop", "burden_flop"]].apply(np.isfinite)
+    return say(
+        "Operations are known of {a} {systems}, burden of {b}, both of {c}.",
+        systems=plural(int(has["operations_flop"].sum()), systems_of(frame)),
+        a=number_of("systems.n_operations", has["operations_flop"].sum()),
+        b=number_of("systems.n_burden", has["burden_flop"].sum()),
+        c=number_of("systems.n_both", has.all(axis=1).sum()),
+    )
 
 
 def _ranked(estimated):
@@ -386,7 +423,10 @@ def _classes_table(estimated):
     return Table(
         "classes",
         say(
-            "What such intervals of 90 % hold of the totals that Epoch AI's list (2025-08) records, by class."
+            "What such intervals of {level} hold of the totals that Epoch AI's list of {month} records, by "
+            "class.",
+            level=Number("classes.level", LEVEL, percent(LEVEL)),
+            month=When("2025-08"),
         ),
         (
             Heading("kind", "class"),
@@ -405,80 +445,6 @@ def _unread(columns):
     n = number_of("systems.n_unread", len(columns))
     are = plural(len(columns), "column of the list is", "columns of the list are")
     return [say("{n} {are} not read: {names}.", n=n, are=are, names=first_names(columns, 12))]
-
-
-def _caption(known):
-    return say("Best estimate of each system with its interval: from {low} to {high}.", **_span(known))
-
-
-def draw_estimates(known):
-    """Best estimate of each system with its interval, in the order given."""
-    n = len(known)
-    rows = known.tail(MAX_SYSTEMS)
-    figure, axes = axes_of(0.8 + 0.24 * len(rows))
-    places = np.arange(len(rows))
-    axes.hlines(places, rows["low_flop"], rows["high_flop"], color=SERIES[0], linewidth=1.6)
-    axes.plot(rows["value_flop"], places, "o", color=SERIES[0], markersize=4.5)
-    stated = rows["stated_flop"].to_numpy(dtype=float)
-    axes.plot(stated, places, "|", color=INK, markersize=9, markeredgewidth=1.6)
-    label_rows(axes, rows["system"])
-    axes.set_xscale("log")
-    powers_of_ten(axes.xaxis)
-    axes.set_xlabel("training compute (FLOP)")
-    axes.grid(axis="x")
-    legend = [(SERIES[0], "estimate with its interval")]
-    if np.isfinite(stated).any():
-        legend.append(("tick", "what the source itself states"))
-    cut = [(None, f"the latest {MAX_SYSTEMS} of {n} systems")] if n > MAX_SYSTEMS else []
-    return figure, legend + cut
-
-
-def _estimates_table(frame):
-    several = frame.loc[frame["burden_time"].ne(""), "burden_time"].nunique() > 1
-    time = Heading("burden_time", "time of the burden", str, "what the time is of that the burden takes")
-    rate = "of the hardware named; no burden without its number and hours"
-    best = "of the strongest evidence there is; the others are checks, and not averaged in"
-    return Table(
-        "estimates",
-        say(
-            "Training compute of {n} {systems}, in FLOP: the best estimate with its interval, the next best "
-            "as a check, and both measures.",
-            n=number_of("systems.n", len(frame)),
-            systems=plural(len(frame), "system"),
-        ),
-        (
-            Heading("system", "system"),
-            Heading("date", "date", DAY),
-            Heading("value_flop", "best estimate", FLOP, best),
-            Heading("low_flop", "interval from", FLOP, BAND),
-            Heading("high_flop", "interval to", FLOP),
-            Heading("method", "estimated by"),
-            Heading("check_flop", "next best", FLOP),
-            Heading(
-                "check_ratio",
-                "ratio",
-                significant,
-                f"best over next; beyond {DISAGREE:g} ×/÷ they contradict",
-            ),
-            Heading("operations_flop", "operations", FLOP, "network operations, 2007.05558 eq. 1, or 6 N D"),
-            Heading("burden_flop", "burden", FLOP, "hardware burden at the peak rate, 2007.05558 eq. 2"),
-            *([time] if several else []),
-            Heading("utilisation", "utilisation taken", two, "as stated, else the median of those alike"),
-            Heading(
-                "implied_utilisation", "implied utilisation", two, "operations / burden; impossible above 1"
-            ),
-            *([Heading("base", "trained from")] if frame["base"].ne("").any() else []),
-            Heading("operations_method", "operations by", str, "eq. 1 of 2007.05558; N parameters, D tokens"),
-            Heading("rate_note", "peak rate", str, rate),
-            *([Heading("spread_from", "interval mostly from")] if frame["spread_from"].ne("").any() else []),
-            Heading("problem", "problem"),
-        ),
-        frame,
-        len(frame),
-        "systems that were read",
-        of_one(frame["system"], "the system of the row"),
-        holds=("estimates", "systems", "utilisation", "stated"),
-    )
 
 
 def _rejected_table(frame):

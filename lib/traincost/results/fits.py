@@ -15,6 +15,7 @@ from traincost.results.figures import (
 )
 from traincost.results.numbers import eta, key, number_of, plural
 from traincost.results.prose import Name, Number, say
+from traincost.results.result import More
 from traincost.results.svg import GRID, MUTED, PAGE, SERIES
 from traincost.results.tables import Heading, Table, of_one
 
@@ -41,7 +42,8 @@ def conversion_blocks(estimated, fit, pairs="consistent", elsewhere=""):
         return ([few],)
     derived = estimates.converted(estimated, fit)
     figure = None if elsewhere else Figure.of("conversion", thinned(points), draw_conversion, _caption, fit)
-    return [_conversion(points, fit, elsewhere), *_derived(derived)], figure, _derived_table(derived, fit)
+    table = More(say("The burden that the fit gives, by system"), (_derived_table(derived, fit),))
+    return [_conversion(points, fit, elsewhere), *_derived(derived)], figure, table
 
 
 def _derived(derived):

@@ -607,6 +607,31 @@ def cell_bar(share, low=None, high=None, chance=None, colour="e1", hatch=""):
     )
 
 
+def cell_point(at, low=None, high=None, mark=None):
+    """Draw a point on a line for a cell of a table, as `cell_bar` does a bar.
+
+    Parameters
+    ----------
+    at : float
+        Where it lies, 0 to 1.
+    low, high : float, optional
+        A range, drawn as a line.
+    mark : float, optional
+        Another value, an upright.
+    """
+    drawn = [Markup('<rect fill="{}" y="9.5" width="100%" height="1"/>').format(TRACK)]
+    lines = [_line(_held(low), _held(high), 10, 10)] if _drawn(low) and _drawn(high) else []
+    lines += [_line(_held(mark), _held(mark), 3, 17)] if _drawn(mark) else []
+    if lines:
+        ruled = Markup('<g stroke="currentColor" stroke-width="1.5">{}</g>')
+        drawn.append(ruled.format(Markup("").join(lines)))
+    point = Markup('<circle fill="{}" cx="{}" cy="10" r="4"/>')
+    drawn.append(point.format(Markup(FILLS["e1"][0]), _percents(_held(at))))
+    return Markup('<svg class="cell" width="100%" height="20" aria-hidden="true">{}</svg>').format(
+        Markup("").join(drawn)
+    )
+
+
 def _fill(colour, hatch):
     if colour == UNTIMED:
         return Markup("url(#{})").format(escaped(hatch)), Markup(f' stroke="{EDGE}"')
@@ -657,7 +682,7 @@ def fitting(said, width, size, bold=False):
     """Return text that is at most `width` px wide: its middle is left out where it is longer.
 
     >>> fitting("a_long_name_of_a_section", 80, 12)
-    'a_long…ection'
+    'a_lon…ction'
     """
     said = "".join(c if c.isprintable() or c == "\N{NO-BREAK SPACE}" else "·" for c in str(said))
     if width_of(said, size, bold) <= width:

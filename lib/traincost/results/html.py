@@ -165,6 +165,8 @@ def _cells(block, row, label):
     named = breakable(shown(printed))  # a row's heading is narrow on a phone
     if first.code and not (block.rows and row[block.rows] == "total"):
         named = Markup("<code>{}</code>").format(named)
+    if first.link and row[first.link]:
+        named = Markup('<a href="{}">{}</a>').format(text(row[first.link]), named)
     if first.swatch and row[first.swatch]:
         named = fluid.swatch(row[first.swatch], hatch) + named
     if first.sub and cell(first, row[first.sub]) not in ("", "–"):
@@ -206,9 +208,11 @@ def _bar(heading, row, hatch):
     numbers = [
         row[name] if name else None for name in (bar.of or heading.name, bar.low, bar.high, bar.chance)
     ]
-    scaled = [None if value is None or pd.isna(value) else value / bar.most for value in numbers]
+    scaled = [bar.place(value) for value in numbers]
     if scaled[0] is None:
         return Markup("")
+    if bar.log:
+        return fluid.cell_point(*scaled)
     colour = row[bar.colour] if bar.colour else "e1"
     # A total has no colour of its own, and no bar.
     return fluid.cell_bar(*scaled, colour=colour, hatch=hatch) if colour else Markup("")

@@ -7,7 +7,7 @@ import pandas as pd
 from traincost.analysis.fields import ALL_RUNS
 from traincost.printing import count, time_text
 from traincost.results.numbers import number_of
-from traincost.results.prose import Name, Number, Phrase, say
+from traincost.results.prose import Name, Number, say
 from traincost.results.result import More, Result
 from traincost.results.tables import MAX_RUN_ROWS, MAX_RUNS, Heading, Table, of_one
 
@@ -60,7 +60,7 @@ def _same_in_every_run(runs):
         say(
             "Same in every run: {s}{tail}.",
             s=[
-                say("{name} {value}", name=Name(name), value=Phrase(_short_level(shared[name])))
+                say("{name} {value}", name=Name(name), value=Name(_short_level(shared[name])))
                 for name in chosen
             ],
             tail=say(", and {n} more", n=number_of("settings.more", more)) if more else "",

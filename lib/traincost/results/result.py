@@ -166,6 +166,17 @@ class More:
         return _made(self.blocks)
 
 
+@dataclass(frozen=True)
+class Earlier:
+    """Ids that once stood here, and still lead here: of headings that were renamed."""
+
+    ids: tuple
+
+    def html(self):
+        """Return it as HTML."""
+        return html.aliases(self.ids)
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """The answer to one question.

@@ -69,7 +69,7 @@ def _where_time_goes(shares, composition):
     if len(shares) < 2:
         return [say("The runs recorded no sections, so where their time went cannot be said.")]
     parts = _parts(shares, composition)
-    said = [_dominant(parts, shares), *_rest(rest), *_overlapping_runs(rest)]
+    said = [_dominant(parts, shares), *_partly(parts, shares), *_rest(rest), *_overlapping_runs(rest)]
     inside = shares.iloc[:-1][shares["overlapping"].iloc[:-1]]
     if len(inside):
         said.append(
@@ -79,6 +79,16 @@ def _where_time_goes(shares, composition):
             )
         )
     return said + _unsynchronised(shares)
+
+
+def _partly(parts, shares):
+    """Further parts that only some runs have, and their share there."""
+    some = _in_some(shares)
+    told = [name for name in parts.index[1:] if name in some and parts[name] >= LEAST_LISTED][:N_NAMED]
+    return [
+        say("{s} is {x}{some}.", s=Name(name), x=_part_share(name, parts[name]), some=some[name])
+        for name in told
+    ]
 
 
 def _in_some(shares):

@@ -78,7 +78,7 @@ def inline(figure, prefix, kind=""):
     `kind` is ``narrow`` or ``wide``, where a page shows it at some widths only. The caller adds title and
     description (`described`). Call it inside ``rc_context(RC)``.
     """
-    _fit(figure)
+    fit(figure)
     buffer = io.BytesIO()
     figure.savefig(
         buffer,
@@ -100,7 +100,7 @@ def inline(figure, prefix, kind=""):
     return _written(root)
 
 
-def _fit(figure):
+def fit(figure):
     """Give the axes of a figure the width that their labels leave."""
     figure.canvas.draw()
     drawn, width, old = figure.get_tightbbox().padded(PAD), figure.get_figwidth(), figure.subplotpars

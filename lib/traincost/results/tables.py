@@ -37,6 +37,8 @@ class Bar:
         The value at which the track is full.
     of : str
         Column of the bar's length; that of the number, if left out.
+    log : tuple of float
+        Powers of ten at the ends of a logarithmic scale, on which a point stands instead of a bar.
     """
 
     low: str = ""
@@ -46,6 +48,16 @@ class Bar:
     text: str = ""
     most: float = 1.0
     of: str = ""
+    log: tuple = ()
+
+    def place(self, value):
+        """Return where a value lies on the track, as a fraction; None where it is missing."""
+        if value is None or pd.isna(value) or (self.log and not value > 0):
+            return None
+        if not self.log:
+            return value / self.most
+        low, high = self.log
+        return (math.log10(value) - low) / (high - low)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +84,8 @@ class Heading:
         A column whose text stands under the value, small.
     swatch : str
         A column of the names of colours, which stand before the row's name as squares.
+    link : str
+        A column of addresses that the row's name leads to, made by this library; empty for none.
     """
 
     name: str
@@ -84,6 +98,7 @@ class Heading:
     code: bool = False
     sub: str = ""
     swatch: str = ""
+    link: str = ""
 
     @property
     def is_text(self):
@@ -185,6 +200,7 @@ class Table:
         looks = {
             self.rows,
             *(h.swatch for h in self.headings),
+            *(h.link for h in self.headings),
             *(h.bar.colour for h in self.headings if h.bar),
         }
         looks -= {heading.name for heading in self.headings}

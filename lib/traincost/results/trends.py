@@ -8,7 +8,7 @@ import numpy as np
 from traincost.estimation import estimates
 from traincost.estimation import trends as estimation
 from traincost.estimation.trends import ALL, LARGE, REGULAR
-from traincost.printing import count, significant, two
+from traincost.printing import count, significant, span, two
 from traincost.results import checks
 from traincost.results.beside import name_points
 from traincost.results.figures import (
@@ -21,11 +21,11 @@ from traincost.results.figures import (
 )
 from traincost.results.numbers import first_names, key, number_of, plural
 from traincost.results.prose import Name, Number, When, join, say
-from traincost.results.result import Result
+from traincost.results.result import More, Result
 from traincost.results.svg import MUTED, PAGE, SERIES
-from traincost.results.tables import Heading, Origin, Table, setting
+from traincost.results.tables import Heading, Origin, Table, as_printed, setting
 
-_GROUPS = {ALL: "all systems", REGULAR: "regular-scale systems", LARGE: "large-scale systems"}
+GROUP_NAMES = {ALL: "all systems", REGULAR: "regular-scale systems", LARGE: "large-scale systems"}
 MAX_NAMED = 12  # systems that a figure tries to name
 ERAS = tuple(end for _, end in estimation.ERAS[:-1])  # dates at which one ends and the next begins
 EARLIEST, LATEST = estimation.ERAS[0][0], estimation.ERAS[-1][1]
@@ -135,13 +135,29 @@ def trends(
         say("{data} ({subset})", data=Name(systems.of), subset=Name(subset)) if subset else Name(systems.of)
     )
     parts = {
+        "figure": (
+            fitted,
+            Figure.of("trend", fitted, draw_trends, _caption, scored, note=_drawn(), wide=True),
+        ),
         "growth": (
             fitted,
-            _growth(fitted, what, options, estimation.not_fitted(scored, options["eras"])),
-            Figure.of("trend", fitted, draw_trends, _caption, scored, note=_drawn(), wide=True),
-            _trends_table(fitted, systems.of),
+            _growth(fitted, what, options),
+            _doubling_table(fitted, changed),
+            More(
+                say("How systems are grouped, and the slopes of the fits"),
+                (
+                    _grouped(fitted, options, estimation.not_fitted(scored, options["eras"])),
+                    _trends_table(fitted, systems.of),
+                ),
+            ),
         ),
-        "sensitivity": (changed, _sensitive(changed, fitted), _sensitivity_table(changed)),
+        "sensitivity": (
+            changed,
+            More(
+                say("The doubling time under every choice that was tried"),
+                (_sensitive(changed, fitted), _sensitivity_table(changed)),
+            ),
+        ),
     }
     return Result.of_parts("trends", fitted, parts, name, systems.of)
 
@@ -151,12 +167,18 @@ def _pairs(eras):
     return tuple(itertools.pairwise([EARLIEST, *eras, LATEST]))
 
 
-def _growth(fitted, what, options, unfitted):
-    """Each doubling time with its data, period and filter; then what the filter is, and who is in no fit."""
+def _growth(fitted, what, options):
+    """Each doubling time with its data, period and filter."""
     if not len(fitted):
         return [say("No era holds three dated systems over a year or more, so no trend is fitted.")]
+    return [_doubling(row, what, options["drop_low"]) for row in fitted.itertuples()]
+
+
+def _grouped(fitted, options, unfitted):
+    """What the filter is, who is in no fit, and what an interval is."""
+    if not len(fitted):
+        return []
     return [
-        *(_doubling(row, what, options["drop_low"]) for row in fitted.itertuples()),
         *_outliers(fitted["descriptive"].any(), options),
         *_unfitted(unfitted),
         say(
@@ -178,13 +200,13 @@ def _doubling(row, what, dropped):
         data=what,
         a=When(f"{row.first:%Y-%m}"),
         b=When(f"{row.last:%Y-%m}"),
-        group=_GROUPS[row.group],
+        group=GROUP_NAMES[row.group],
         n=number_of(key(*base, "n"), row.n),
     )
     if row.n < estimation.MIN_SYSTEMS:
         least = number_of("trends.min_systems", estimation.MIN_SYSTEMS)
         return join([lead, say("too few; growth is claimed from {k} systems on.", k=least)], "")
-    low = _months(key(*base, "doubling_low"), row.doubling_low)
+    low = months(key(*base, "doubling_low"), row.doubling_low)
     if max(row.slope_high, row.slope_t_high) <= 0:
         said = say("compute does not grow.")
     elif not row.established:
@@ -194,14 +216,15 @@ def _doubling(row, what, dropped):
     else:
         said = say(
             "compute doubles in {d} (interval {low} to {high}).",
-            d=_months(key(*base, "doubling_months"), row.doubling_months),
+            d=months(key(*base, "doubling_months"), row.doubling_months),
             low=low,
-            high=_months(key(*base, "doubling_high"), row.doubling_high),
+            high=months(key(*base, "doubling_high"), row.doubling_high),
         )
     return join([lead, said], "")
 
 
-def _months(name, value):
+def months(name, value):
+    """Return a doubling time as it is printed."""
     return Number(name, float(value), f"{significant(value, 2)} months")
 
 
@@ -290,7 +313,8 @@ def draw_trends(fitted, points):
     axes.grid(axis="y")
     labels_on_grid(axes, "training compute (FLOP)")
     axes.spines["bottom"].set_visible(True)
-    _say_doubling(axes, drawn)
+    if is_wide(figure):
+        _say_doubling(axes, drawn)
     order = [*(first := _worth_naming(points)).index, *shown.index.difference(first.index)]
     dates, flop = mpl.dates.date2num(points.loc[order, "date"]), points.loc[order, "flop"].to_numpy()
     name_points(axes, dates, flop, list(first["system"]), 8 if is_wide(figure) else 4)
@@ -315,7 +339,7 @@ def _say_doubling(axes, fitted):
     known = fitted[fitted["established"] & np.isfinite(fitted["doubling_months"])]
     for line, row in enumerate(known.iloc[::-1].itertuples()):
         axes.annotate(
-            f"{_GROUPS[row.group]} doubled every {_print_months(row.doubling_months)} months",
+            f"{GROUP_NAMES[row.group]} doubled every {significant(row.doubling_months, 2)} months",
             (1, 0),
             (-4, 6 + 15 * line),
             xycoords="axes fraction",
@@ -351,6 +375,53 @@ _DOUBLING = (
     Heading("doubling_low", "doubling from", _print_months, "months; of the wider interval of the slope"),
     Heading("doubling_high", "doubling to", _print_months),
 )
+
+
+def _doubling_table(frame, changed):
+    """The doubling time of each group, beside those that other choices of the method give."""
+    if not len(frame):
+        return None
+    known = (
+        changed[changed["established"]].groupby(["era_start", "group"])["doubling_months"].agg(["min", "max"])
+    )
+    told = frame["established"] & frame["n"].ge(estimation.MIN_SYSTEMS)
+    ends = [
+        known.loc[each] if each in known.index else None
+        for each in zip(frame["era_start"], frame["group"], strict=True)
+    ]
+    printed = frame.assign(
+        dates=[f"{row.first:%Y-%m} to {row.last:%Y-%m}" for row in frame.itertuples()],
+        interval=[
+            _span(low, high) for low, high in zip(frame["doubling_low"], frame["doubling_high"], strict=True)
+        ],
+        others=["–" if end is None else _span(end["min"], end["max"]) for end in ends],
+        row=np.where(told, "", "quiet"),
+    )
+    return Table(
+        "doubling",
+        say("Doubling time, in months"),
+        (
+            Heading("group", "group", sub="dates"),
+            Heading("n", "systems", count),
+            Heading(
+                "doubling_months",
+                "months",
+                lambda value: "no limit" if np.isinf(value) else significant(value, 2),
+            ),
+            Heading("interval", "interval", as_printed),
+            Heading("others", "other choices", as_printed, hide_on_phone=True),
+        ),
+        printed,
+        int(frame["n"].sum()),
+        "dated systems in the period, low outliers dropped",
+        holds=("trends", "sensitivity"),
+        note=None if told.all() else say("Of a muted group growth is not established."),
+        rows="row",
+    )
+
+
+def _span(low, high):
+    return span(*("no limit" if np.isinf(end) else significant(end, 2) for end in (low, high)))
 
 
 def _trends_table(frame, data):
@@ -404,9 +475,9 @@ def _moves(era, group, rows, fitted):
         "{era} one choice changed at a time, the doubling time fitted to {group} moves between {a} and {b} "
         "(growth is established under {n} of {of} choices of window, threshold and noise){interval}.",
         era=era,
-        group=_GROUPS[group],
-        a=_months(key(*base, "low"), known["doubling_months"].min()),
-        b=_months(key(*base, "high"), known["doubling_months"].max()),
+        group=GROUP_NAMES[group],
+        a=months(key(*base, "low"), known["doubling_months"].min()),
+        b=months(key(*base, "high"), known["doubling_months"].max()),
         n=number_of(key(*base, "n"), len(known)),
         of=number_of(key(*base, "of"), len(rows)),
         interval=_interval(fitted, rows["era_start"].iloc[0], group),
@@ -421,8 +492,8 @@ def _interval(fitted, era_start, group):
     base = ("trends", era_start, group)
     return say(
         "; the interval of the fit above is {low} to {high}",
-        low=_months(key(*base, "doubling_low"), rows["doubling_low"].iloc[0]),
-        high=_months(key(*base, "doubling_high"), rows["doubling_high"].iloc[0]),
+        low=months(key(*base, "doubling_low"), rows["doubling_low"].iloc[0]),
+        high=months(key(*base, "doubling_high"), rows["doubling_high"].iloc[0]),
     )
 
 

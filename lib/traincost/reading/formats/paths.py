@@ -23,7 +23,7 @@ class PathPattern:
     Raises
     ------
     ParameterError
-        No field in it, one without a name, or one named twice.
+        No field in it, one without a name, or one named twice; or a brace without its other.
     """
 
     def __init__(self, pattern):
@@ -33,6 +33,8 @@ class PathPattern:
                 "`path_pattern` must hold fields in braces, each with a name of its own, like "
                 f"seed_{{seed}}/lr_{{lr}}; got {pattern!r}"
             )
+        if set("{}") & set(_FIELD.sub("", pattern)):
+            raise ParameterError(f"`path_pattern` has a brace without its other, got {pattern!r}")
         parts = pattern.strip("/").split("/")
         while parts[-1] in _REST:  # it need not reach the end of the path anyway
             parts.pop()
