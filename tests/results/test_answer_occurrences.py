@@ -15,7 +15,7 @@ ROWS = [
 @pytest.fixture(scope="module")
 def answer():
     runs = runs_of({"task": list("aabb")}, [100.0] * 4, ROWS, rows="task", cadence_section="eval")
-    return tc.tc.occurrences(runs)
+    return tc.occurrences(runs)
 
 
 def test_seconds_per_occurrence_by_level(answer):

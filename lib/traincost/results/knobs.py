@@ -419,12 +419,12 @@ def _turned(measured, drift):
     """
     if not len(measured):
         return []
-    said = [say("Some of the knobs were turned, and the runs measured again.")]
+    said = [say("Some settings were turned, and the runs measured again.")]
     if drift is not None:
         said.append(
             say(
-                "The baseline is the same setup run again; set against the runs of this page, it took {c}. "
-                "So much can differ without a knob being turned.",
+                "The baseline is the same setup run again: against the runs of this page it took {c}. So much "
+                "can differ without a setting being turned.",
                 c=change_in_words("drift", drift),
             )
         )
@@ -435,21 +435,23 @@ def _turned(measured, drift):
 def _measured(row):
     base = ("turned", row.knob)
     knob = say("{k}{by}", k=Name(row.knob), by=_turned_by(row))
-    if row.outcome == TOO_FEW:
-        bound = share(key(*base, "bound"), row.bound)
-        value = share(key(*base, "measured"), row.measured)
-        return say("{k}: bound {b}, measured {m}; too few runs to tell more.", k=knob, b=bound, m=value)
     bound, value, low, high = (saving(row, name) for name in ("bound", "measured", "low", "high"))
+    if row.outcome == TOO_FEW:
+        return say(
+            "{k} saved {m} of a run, against a bound of {b}; there are too few runs to tell more.",
+            k=knob,
+            b=bound,
+            m=value,
+        )
     return say(
-        "{k}: predicted over these {n} {c}, at most {b}; saved {m} ({low} to {high}), {outcome}.",
+        "{k} saved {m} of a run ({low} to {high}) over {n} {c}, {outcome}.",
         k=knob,
-        b=bound,
-        n=number_of(key(*base, "n_configurations"), row.n_configurations),
-        c=plural(row.n_configurations, "configuration"),
         m=value,
         low=low,
         high=high,
-        outcome=_outcome(row),
+        n=number_of(key(*base, "n_configurations"), row.n_configurations),
+        c=plural(row.n_configurations, "configuration"),
+        outcome=_outcome(row, bound),
     )
 
 
@@ -466,20 +468,21 @@ def _turned_by(row):
     return say("{by} ({a} before, {b} after)", by=by, a=Name(row.setting_before), b=Name(row.setting_after))
 
 
-def _outcome(row):
+def _outcome(row, bound):
     if row.outcome == savings.BELOW and row.kind == "share":
-        return "less than the bound, which is for doing without its sections altogether"
-    return {
-        savings.ABOVE: "more than the bound",
-        savings.AT_BOUND: "as much as the bound, within chance",
-        savings.BELOW: "less than the bound",
-    }[row.outcome]
+        return say("less than the bound of {b}, which is for doing without its sections altogether", b=bound)
+    said = {
+        savings.ABOVE: "more than the bound of {b}",
+        savings.AT_BOUND: "as much as the bound of {b}, within chance",
+        savings.BELOW: "less than the bound of {b}",
+    }
+    return say(said[row.outcome], b=bound)
 
 
 def _why(row):
     base = ("turned", row.knob)
     still = say(
-        "Its sections saved {x}: they took {a} of the runtime and still take {b} of it",
+        "Its own sections saved {x}: they took {a} of the runtime and still take {b} of it",
         x=share(key(*base, "inside"), row.inside),
         a=share(key(*base, "governed"), row.governed),
         b=share(key(*base, "still_governed"), row.still_governed),
