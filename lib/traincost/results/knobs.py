@@ -423,8 +423,8 @@ def _turned(measured, drift):
     if drift is not None:
         said.append(
             say(
-                "The baseline is the same setup run again: against the runs of this page it took {c}. So much "
-                "can differ without a setting being turned.",
+                "The baseline is the same setup run again: against the runs of this page it took {c}. So "
+                "much can differ without a setting being turned.",
                 c=change_in_words("drift", drift),
             )
         )
