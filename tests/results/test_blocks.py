@@ -156,8 +156,8 @@ def test_a_phone_sees_fewer_columns_and_a_verdict_under_the_name():
     made = html.table(table(frame, *headings))
     assert [kind for _, kind, _ in cells(made)[0]] == ["", "wide", "wide", "number"]
     assert (
-        '<th scope="row"><code>x</code><span class="sub">now 0.25</span>'
-        '<span class="sub narrow">depends &lt;b&gt;</span></th>'
+        '<th scope="row"><code>x</code> <span class="sub">now 0.25</span>'
+        ' <span class="sub narrow">depends &lt;b&gt;</span></th>'
     ) in made
 
 

@@ -170,11 +170,11 @@ def _cells(block, row, label):
     if first.swatch and row[first.swatch]:
         named = fluid.swatch(row[first.swatch], hatch) + named
     if first.sub and cell(first, row[first.sub]) not in ("", "–"):
-        named += Markup('<span class="sub">{}</span>').format(breakable(shown(row[first.sub])))
+        named += Markup(' <span class="sub">{}</span>').format(breakable(shown(row[first.sub])))
     for heading in others:
         if heading.below_on_phone:
             below = breakable(shown(cell(heading, row[heading.name])))
-            named += Markup('<span class="sub narrow">{}</span>').format(below)
+            named += Markup(' <span class="sub narrow">{}</span>').format(below)
     cells = [("long" if len(printed) > MAX_ON_A_LINE else "", named)]
     for heading in others:
         value = row[heading.name]
@@ -194,7 +194,7 @@ def _cells(block, row, label):
         if heading.code:
             made = Markup("<code>{}</code>").format(made)
         if heading.sub and row[heading.sub]:
-            made += Markup('<span class="sub">{}</span>').format(shown(row[heading.sub]))
+            made += Markup(' <span class="sub">{}</span>').format(shown(row[heading.sub]))
         cells.append((" ".join(filter(None, kinds)), made))
     return cells
 
