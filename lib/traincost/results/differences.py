@@ -152,7 +152,7 @@ def _bars(means, by, runs):
     named = part_names(columns)
     rows = [
         fluid.Level(
-            str(level),
+            runs.short(by).get(level, str(level)),
             tuple(fluid.ranked(_parts(row, columns, named, runs))),
             time_text(row["mean_s"]),
             _range(row),
