@@ -263,9 +263,7 @@ def test_the_lab_shows_what_the_page_shows(browser, lab, address, folder, tmp_pa
     page = browser.new_page()
     page.goto(built.as_uri())
     of_the_page = ":not(#table-parameters *, #table-versions *, nav *, footer *, .more)"
-    for what in (
-        *("h1", "h2", "figcaption", "svg[role=img] title", "caption", "tr", "p", "li", "svg text"),
-    ):
+    for what in (*("h1", "h2", "figcaption", "svg[role=img] title", "caption", "tr", "p", "li", "svg text"),):
         expected = texts(page, f":is(body > header, main) {what}{of_the_page}")
         assert expected, what
         shown = f":is(.jp-OutputArea, .jp-MarkdownOutput) {what}:not(.more)"

@@ -121,6 +121,14 @@ def test_cells_in_any_order_make_the_same_numbers(runs):
     assert first["tables"] == second["tables"]
 
 
+def test_colours_have_no_fallback_where_there_is_a_style_sheet(runs):
+    shown = cell(tc.effects(runs))
+    assert "var(--e1,#" in shown.outputs[0].data["text/html"]
+    page, _ = exported(shown)
+    assert 'fill="var(--e1)"' in page
+    assert "var(--e1,#" not in page
+
+
 def test_a_result_displayed_twice_is_shown_once(runs):
     page, _ = exported(cell(tc.effects(runs)), cell(tc.effects(runs)))
     assert page.count('id="table-effects"') == 1

@@ -30,6 +30,8 @@ SITE_START, SITE_END = "<!--site-->", "<!--/site-->"  # around what `traincost s
 _OF_A_NOTEBOOK = re.compile(
     r'^<style class="traincost">.*?</style>\n|\n?<p class="more whole">.*?</p>', re.DOTALL
 )
+# A colour that an output has where there is no style sheet. No text of a run has such quotes.
+_FALLBACK = re.compile(r'(fill|stroke)="var\((--\w+),[^")]*\)"')
 _HEADER = re.compile(r'<header class="page">(.*?)</header>', re.DOTALL)
 _HEADING = re.compile(r"(#{1,6}) +(.+?) *#*")
 
@@ -190,6 +192,7 @@ def _shown(cell, gathered, left_out):
         result = data[MIME]
         prefix, is_shown_already = gathered.add(result)
         made = _OF_A_NOTEBOOK.sub("", "".join(data.get(PAGE_HTML) or data.get("text/html", "")))
+        made = _FALLBACK.sub(r'\1="var(\2)"', made)
         if is_shown_already:
             said = f"What {result['name']} says is shown above."
             yield Markup('<p class="note"><var>{}</var></p>').format(html.text(said))

@@ -2,6 +2,7 @@
 
 from markupsafe import Markup, escape
 
+MAX_WHOLE = 14  # characters of a name that never breaks
 MAX_SHOWN = 300  # characters of a value from a run; the JSON has it whole
 
 
@@ -26,5 +27,7 @@ def shown(value, limit=MAX_SHOWN):
 
 
 def breakable(escaped):
-    """Let long paths and names break after their separators."""
+    """Let long paths and names break after their separators; short ones stay whole."""
+    if len(escaped) <= MAX_WHOLE:
+        return escaped
     return Markup(escaped.replace(Markup("/"), Markup("/<wbr>")).replace(Markup("_"), Markup("_<wbr>")))

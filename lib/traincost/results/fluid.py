@@ -354,22 +354,22 @@ def _span(parts, governed):
 
 
 def _segments(places, top, height, name):
-    """Yield the rectangles of one bar, and the gaps between them."""
+    """Yield the rectangles of one bar, with a rim of the page's colour: gaps of two pixels between them."""
+    drawn = []
     for part, start, share, _ in places:
         if share <= 0:
             continue
+        rim = 0
         if part.colour == UNTIMED:
-            edge = f' stroke="{EDGE}"'
+            rim = 1  # its own edge stands where the rim of the others begins
+            edge = f' stroke="{EDGE}" stroke-width="1"'
             fill = f"url(#figure-{escaped(name)}-hatch)"
         else:
             edge, fill = "", FILLS[part.colour][0]
-        yield Markup('<rect fill="{}"{} x="{}" y="{}" width="{}" height="{}"/>').format(
-            Markup(fill), Markup(edge), _percents(start), _short(top), _percents(share), _short(height)
-        )
-    starts = [start for _, start, share, _ in places if share > 0][1:]
-    if starts:
-        lines = Markup("").join(_line(x, x, top, top + height) for x in starts)
-        yield Markup('<g stroke="{}" stroke-width="2">{}</g>').format(PAGE, lines)
+        rectangle = Markup('<rect fill="{}"{} x="{}" y="{}" width="{}" height="{}"/>')
+        sizes = _percents(start), _short(top + rim), _percents(share), _short(height - 2 * rim)
+        drawn.append(rectangle.format(Markup(fill), Markup(edge), *sizes))
+    yield Markup('<g stroke="{}" stroke-width="2">{}</g>').format(PAGE, Markup("").join(drawn))
 
 
 class _Label(NamedTuple):

@@ -201,7 +201,7 @@ def draw_levels(runtimes, table, name, unit):
 
     `table` has each level's ``mean_s``.
     """
-    levels = list(dict.fromkeys(runtimes["level"]))[:MAX_ROWS]
+    levels = list(table["level"])[:MAX_ROWS]
     means = table.set_index("level")["mean_s"].reindex(levels)
     shown = runtimes[runtimes["level"].isin(levels)].assign(t=lambda d: d["runtime_s"] / unit.seconds)
     figure, axes = axes_of(0.8 + 0.34 * len(levels))
@@ -224,7 +224,7 @@ def draw_levels(runtimes, table, name, unit):
     axes.set_xlabel(f"runtime ({unit.symbol})")
     axes.grid(axis="x")
     legend = [
-        (SERIES[0], "the runs of a level" if len(shown) > MANY_RUNS else "a run"),
+        (SERIES[0], "the runs of a level") if len(shown) > MANY_RUNS else (("o", SERIES[0]), "a run"),
         ("tick", "mean of the level"),
     ]
     return figure, legend + cut(len(table))

@@ -88,8 +88,9 @@ def inline(figure, prefix, kind=""):
         metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
     )
     root = ElementTree.fromstring(buffer.getvalue())
-    used = {match for node in root.iter() for match in _references(node)}
-    _clean(root, prefix, used)
+    used = dict.fromkeys(match for node in root.iter() for match in _references(node))
+    used = {name: f"{prefix}-{number}" for number, name in enumerate(used)}
+    _clean(root, used)
     box = root.get("viewBox").split()
     root.attrib = {
         "viewBox": " ".join(_short(number) for number in box),
@@ -141,15 +142,15 @@ def _references(node):
             yield value[1:]
 
 
-def _clean(node, prefix, used):
-    """Strip what a page does not need from `node` and all below it."""
+def _clean(node, used):
+    """Strip what a page does not need from `node` and all below it; `used` has the new names of ids."""
     rim = RIM if node.get("id") == HALO else {}
     for child in list(node):
         name = child.tag.split("}")[-1] if isinstance(child.tag, str) else ""
         if name in ("metadata", "style", ""):
             node.remove(child)
             continue
-        _clean(child, prefix, used)
+        _clean(child, used)
         if name in ("g", "defs") and not len(child):
             node.remove(child)
         elif name == "g" and not child.attrib:
@@ -159,24 +160,43 @@ def _clean(node, prefix, used):
                 node.insert(at + offset, grandchild)
     node.text = node.text if node.text and node.text.strip() else None
     node.tail = None
-    node.attrib = {**dict(_attributes(node, prefix, used)), **rim}
+    node.attrib = {**dict(_attributes(node, used)), **rim, **_of_all(node)}
 
 
-def _attributes(node, prefix, used):
+def _of_all(node):
+    """Take from the points of a group what they have in common, and return it for the group."""
+    points = [child.attrib for child in node if child.tag.endswith("use")]
+    if len(points) < 2 or len(points) < len(node):
+        return {}
+    alike = {
+        name: value
+        for name, value in points[0].items()
+        if name in _INHERITED and all(point.get(name) == value for point in points)
+    }
+    for point in points:
+        for name in alike:
+            del point[name]
+    return alike
+
+
+_INHERITED = ("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-linecap")
+
+
+def _attributes(node, used):
     declarations = node.attrib.pop("style", "")
     pairs = [d.split(":", 1) for d in declarations.split(";") if ":" in d]
     for key, value in [*node.attrib.items(), *((k.strip(), v.strip()) for k, v in pairs)]:
         if key == "id":
             if value not in used:
                 continue
-            value = f"{prefix}-{value}"
+            value = used[value]
         elif key in ("font", "font-family", "version", "{http://www.w3.org/XML/1998/namespace}space"):
             continue
         elif key == f"{{{XLINK}}}href":
-            key, value = "href", f"#{prefix}-{value[1:]}"
+            key, value = "href", f"#{used[value[1:]]}"
         elif key == "stroke-miterlimit" or (key, value) in _DEFAULTS:
             continue
-        value = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", value)
+        value = re.sub(r"url\(#([^)]+)\)", lambda match: f"url(#{used[match[1]]})", value)
         value = re.sub(r"#[0-9a-f]{6}", lambda m: THEME.get(m.group(), m.group()), value)
         if key in ("d", "transform", "x", "y", "width", "height", "points", "stroke-width", "font-size"):
             value = re.sub(r"-?[0-9]+\.[0-9]+(e-?[0-9]+)?", lambda m: _short(m.group()), value)
@@ -198,4 +218,4 @@ def _written(node):
         f' {key}="{escape(value, {chr(34): "&quot;"})}"' for key, value in node.attrib.items()
     )
     inside = escape(node.text or "") + "".join(_written(child) for child in node)
-    return f"<{name}{attributes}>{inside}</{name}>"
+    return f"<{name}{attributes}>{inside}</{name}>" if inside else f"<{name}{attributes}/>"
