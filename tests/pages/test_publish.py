@@ -71,7 +71,7 @@ def test_the_page_is_one_file_without_script_or_request(tmp_path, kind):
     expected = [f"{name}-tables", f"{name}.html", f"{name}.json"]
     assert sorted(p.name for p in folder.iterdir()) == expected
     assert "<script" not in page
-    assert not re.search(rf'(src|href)="(?!#|data:|{name}\.json)', page)
+    assert not re.search(rf'(src|href)="(?!#|data:|{name}\.json|{name}-tables/)', page)
     assert "default-src 'none'" in page
     ids = re.findall(r' id="([^"]+)"', page)
     assert len(ids) == len(set(ids))
@@ -141,7 +141,7 @@ def test_the_comparison_says_what_changed_and_lists_what_has_no_pair(tmp_path):
     folder, name = built(tmp_path, "compare")
     text = re.sub(r"<[^>]+>", "", page_of(folder, name))
     assert "Changed setting, the likely cause: evaluate ((no such setting) before, once after)." in text
-    assert re.search(r"The paired runs took \d+ % less time \(\d+ % to \d+ %\)\.", text)
+    assert re.search(r"The paired runs took [\d.]+.% less time \([\d.]+ to [\d.]+\)\.", text)
     assert "because it ran 1 instead of 4 times a run" in text
     assert "1 run is without a pair" in text
     report = json.loads((folder / "compare.json").read_text())
@@ -477,9 +477,8 @@ def test_many_levels_say_how_many_are_drawn(tmp_path):
         )
     publish.page(tmp_path / "runs", tmp_path / "out", rows="task")
     page = page_of(tmp_path / "out")
-    assert page.count("the first 24 of 30 levels") >= 3
-    composition = page.split('id="figure-composition"')[1].split("</figure>")[0]
-    assert ">all runs</text>" in composition
+    assert page.count("the first 24 of 30 levels") >= 1
+    assert page.count("and 6 more, each faster") >= 1
 
 
 def test_a_very_long_name_does_not_swell_the_page(tmp_path):

@@ -51,7 +51,7 @@ def test_the_answer_says_what_to_do_and_what_it_saves():
 
 def test_what_it_saves_is_told_in_money_where_a_price_is():
     text = str(tc.summary(sweep(), price_per_hour=2.0, devices=3)).replace("\N{NO-BREAK SPACE}", " ")
-    assert "114 h of 316 h in all (about 683 USD)" in text
+    assert "114 h of 316 h in all (683 USD)" in text
 
 
 @pytest.mark.parametrize(

@@ -277,7 +277,9 @@ def _write(name, files, output, force=False):
 
 def _refuse_other(folder, name, files):
     """Refuse to replace the report of another collection: one that has no run in common with it."""
-    old, new = _run_ids(folder.read(f"{name}.json")), _run_ids(files[f"{name}.json"])
+    # The JSON is called after the kind of the page, which a notebook of one's own may not be called.
+    data = next(file for file in files if file.endswith(".json"))
+    old, new = _run_ids(folder.read(data)), _run_ids(files[data])
     if old and new and not old & new:
         raise ParameterError(
             f"{folder.shown} holds the {name} report of another collection, with no run of this one: give "

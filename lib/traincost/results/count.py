@@ -104,7 +104,7 @@ def _of_config(given, tokens, context):
         raise ParameterError(f"`context` must be a whole number from 1 to {MAX_CONTEXT:,}, got {context!r}")
     found = architectures.train(model, tokens, context)
     unit = model.unit
-    of_all = f"of {found.tokens:.4g} {plural(found.tokens, unit)}"
+    of_all = f"of {_printed(found.tokens)} {plural(found.tokens, unit)}"
     seen = f"a sequence of {found.context:,} tokens" if unit == "token" else f"one {unit}"
     rows = [
         ("parameters", model.parameters, "", ", ".join(model.notes)),
@@ -183,7 +183,7 @@ def _said(model, found, of_all):
 
 
 def _flop(name, value):
-    return Number(key("count", name), float(value), f"{value:.4g}")
+    return Number(key("count", name), float(value), significant(value, 4))
 
 
 def _of_module(module, inputs, tokens):
@@ -195,7 +195,7 @@ def _of_module(module, inputs, tokens):
     forward, uncounted = counting.count_forward_flop(module, *inputs)
     each = forward / units
     total = each * architectures.FORWARD_BACKWARD * (tokens or 1)
-    of_all = f"of {tokens or 1:.4g} {plural(tokens or 1, unit)}"
+    of_all = f"of {_printed(tokens or 1)} {plural(tokens or 1, unit)}"
     if frozen:
         note = f"3 × forward, {of_all}: an upper figure, as {frozen:,} parameters are frozen"
     else:
@@ -243,7 +243,7 @@ def _units(given):
 
 
 def _printed(value):
-    return as_count(value) if value < 1e15 and float(value).is_integer() else f"{value:.4g}"
+    return as_count(value) if value < 1e15 and float(value).is_integer() else significant(value, 4)
 
 
 def _table(frame):

@@ -4,7 +4,7 @@ import numpy as np
 
 from traincost.analysis import differences as analysis
 from traincost.analysis.sections import UNATTRIBUTED
-from traincost.printing import count, share_text, time_parts, time_text
+from traincost.printing import count, ratio_text, share_text, time_parts, time_text
 from traincost.results import fluid
 from traincost.results.figures import Figure
 from traincost.results.names import hue, part_names
@@ -116,7 +116,7 @@ def _how(row, named):
         often=how_often,
         a=each[0],
         b=each[1],
-        ratio=say(", {x} as long", x=Number(f"{base}.each_ratio", float(ratio), f"{ratio:.1f} ×"))
+        ratio=say(", {x} as long", x=Number(f"{base}.each_ratio", float(ratio), ratio_text(float(ratio))))
         if np.isfinite(ratio)
         else "",
         cause="" if as_often else _mostly(row),
@@ -152,7 +152,7 @@ def _bars(means, by, runs):
     named = part_names(columns)
     rows = [
         fluid.Level(
-            str(level),
+            runs.short(by).get(level, str(level)),
             tuple(fluid.ranked(_parts(row, columns, named, runs))),
             time_text(row["mean_s"]),
             _range(row),

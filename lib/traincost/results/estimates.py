@@ -12,7 +12,7 @@ from traincost.estimation import estimates as estimation
 from traincost.estimation.compute import REPORTED, STAGES, WHOLE_RUN
 from traincost.estimation.estimates import DISAGREE
 from traincost.estimation.uncertainty import LEVEL
-from traincost.printing import count, percent, significant
+from traincost.printing import count, percent, share_text, significant
 from traincost.results import checks
 from traincost.results.contradictions import contradiction_blocks
 from traincost.results.energy import energy_blocks
@@ -431,7 +431,7 @@ def _classes_table(estimated):
         (
             Heading("kind", "class"),
             Heading("n", "systems", count),
-            Heading("held", "held", percent, "share of their recorded totals within the interval"),
+            Heading("held", "held", share_text, "share of their recorded totals within the interval"),
         ),
         pd.DataFrame(rows, columns=["kind", "n", "held"]),
         len(estimated),

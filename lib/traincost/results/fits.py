@@ -70,10 +70,10 @@ def _derived_table(derived, fit):
         say("Hardware burden derived from network operations, in FLOP, with its prediction interval."),
         (
             Heading("system", "system"),
-            Heading("operations_flop", "operations", "{:.2e}".format),
-            Heading("burden_flop", "burden, derived", "{:.2e}".format),
-            Heading("low_flop", "from", "{:.2e}".format, f"95 %, of a line through {fit.n} systems"),
-            Heading("high_flop", "to", "{:.2e}".format),
+            Heading("operations_flop", "operations", significant),
+            Heading("burden_flop", "burden, derived", significant),
+            Heading("low_flop", "from", significant, f"95 %, of a line through {fit.n} systems"),
+            Heading("high_flop", "to", significant),
             Heading("outside", "outside the fitted range", lambda value: "yes" if value else "no"),
         ),
         derived,
@@ -243,7 +243,7 @@ def _exponent(name, value):
 def _projected(projections, target):
     return say(
         "To reach an error of {t}, {parts}. Both forms describe the data; neither is known to hold there.",
-        t=Number("projection.target", target, f"{100 * target:g} %"),
+        t=Number("projection.target", target, f"{100 * target:g}{SPACE}%"),
         parts=[_projection(form, found) for form, found in projections.items()],
     )
 

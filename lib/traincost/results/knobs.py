@@ -9,6 +9,7 @@ from traincost.analysis.knobs import HIGH_LEVERAGE
 from traincost.analysis.leading import counts_of, current_values
 from traincost.analysis.verdicts import TOO_FEW
 from traincost.printing import (
+    SPACE,
     change_text,
     count,
     money,
@@ -93,9 +94,12 @@ def knobs(runs, reruns=None, baseline=None, *, devices=1, price_per_hour=None, c
         )
         if len(bounds)
         else None,
-        Items(tuple(_turned(measured, drift))),
+        _turned(measured, drift),
         _turned_table(measured),
-        More(say("Where each of them saved: in its own sections, and elsewhere"), (_inside_table(measured),))
+        More(
+            say("Where each of them saved: in its own sections, and elsewhere"),
+            (Items(tuple(map(_why, measured.itertuples()))), _inside_table(measured)),
+        )
         if len(measured)
         else None,
         prefix=name,
@@ -408,7 +412,7 @@ def _caption(bounds):
 
 
 def _turned(measured, drift):
-    """Bound and measured saving, and why they differ: what was done, then an item for each knob.
+    """Bound and measured saving: what was done, then a sentence for each knob.
 
     Parameters
     ----------
@@ -423,19 +427,19 @@ def _turned(measured, drift):
     if drift is not None:
         said.append(
             say(
-                "The baseline is the same setup run again: against the runs of this page it took {c}. So much "
-                "can differ without a setting being turned.",
+                "The baseline is the same setup run again: against the runs of this page it took {c}. So "
+                "much can differ without a setting being turned.",
                 c=change_in_words("drift", drift),
             )
         )
-    lead = join(said)
-    return [lead, *(join([_measured(row), _why(row)]) for row in measured.itertuples())]
+    return said + [_measured(row) for row in measured.itertuples()]
 
 
 def _measured(row):
     base = ("turned", row.knob)
     knob = say("{k}{by}", k=Name(row.knob), by=_turned_by(row))
-    bound, value, low, high = (saving(row, name) for name in ("bound", "measured", "low", "high"))
+    bound, value, high = (_saving(row, name) for name in ("bound", "measured", "high"))
+    low = Number(key(*base, "low"), float(row.low), share_text(row.low).removesuffix(f"{SPACE}%"))
     if row.outcome == TOO_FEW:
         return say(
             "{k} saved {m} of a run, against a bound of {b}; there are too few runs to tell more.",
@@ -455,7 +459,7 @@ def _measured(row):
     )
 
 
-def saving(row, name):
+def _saving(row, name):
     """Return a figure of a turned knob."""
     value = float(getattr(row, name))
     return Number(key("turned", row.knob, name), value, share_text(value))
@@ -465,7 +469,13 @@ def _turned_by(row):
     if not row.setting:
         return ""
     by = say(", by {s}", s=Name(row.setting)) if row.setting != row.knob else ""
-    return say("{by} ({a} before, {b} after)", by=by, a=Name(row.setting_before), b=Name(row.setting_after))
+    return say(
+        "{by} ({a} before, {b} after)", by=by, a=_level(row.setting_before), b=_level(row.setting_after)
+    )
+
+
+def _level(text):
+    return "not set" if text == "None" else Name(text)
 
 
 def _outcome(row, bound):
@@ -482,7 +492,8 @@ def _outcome(row, bound):
 def _why(row):
     base = ("turned", row.knob)
     still = say(
-        "Its own sections saved {x}: they took {a} of the runtime and still take {b} of it",
+        "The sections of {k} saved {x}: they took {a} of the runtime and still take {b} of it",
+        k=Name(row.knob),
         x=share(key(*base, "inside"), row.inside),
         a=share(key(*base, "governed"), row.governed),
         b=share(key(*base, "still_governed"), row.still_governed),

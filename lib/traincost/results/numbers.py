@@ -14,11 +14,6 @@ def share(name, value):
     return Number(name, float(value), share_text(value))
 
 
-def share_within(name, value, low, high):
-    """Return a share of runtime, printed in percent."""
-    return share(name, value)
-
-
 def duration(name, seconds):
     """Return a time in the unit in which it reads best."""
     return Number(name, float(seconds), time_text(seconds))

@@ -170,7 +170,7 @@ def _what_to_do(runs, found, turned, price, currency):
     if price is not None:
         paid = knob["saved_s"] / 3600 * price
         cost = say(
-            " (about {m} {c})", m=Number(key("knobs", name, "saved_money"), paid, money(paid)), c=currency
+            " ({m} {c})", m=Number(key("knobs", name, "saved_money"), paid, money(paid)), c=currency
         )
     said = say(
         "{now}. That saves at most {x} of a run, {t} of {total} in all{cost}{measured}.",

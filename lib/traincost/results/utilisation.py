@@ -3,14 +3,13 @@
 from traincost.analysis import fields
 from traincost.columns import PREFIX
 from traincost.estimation import utilisation as estimation
-from traincost.printing import count, percent, significant
+from traincost.printing import count, share_text, significant
 from traincost.results.numbers import key, number_of, plural
 from traincost.results.prose import Name, Number, say
 from traincost.results.result import Result
 from traincost.results.runs import listed
 from traincost.results.tables import Heading, Origin, Table
 
-FLOP_PER_S = "{:.2e}".format
 MAX_NAMED = 5  # levels of low utilisation that are named
 
 
@@ -84,7 +83,7 @@ def _said(table, achieved):
 
 
 def _flops(value):
-    return Number("utilisation.achieved", float(value), FLOP_PER_S(value))
+    return Number("utilisation.achieved", float(value), significant(value))
 
 
 def _low(table):
@@ -112,7 +111,7 @@ def _low(table):
 
 
 def _share(name, value):
-    return Number(key("utilisation", name), float(value), percent(value, 1))
+    return Number(key("utilisation", name), float(value), share_text(value))
 
 
 def utilisation_table(table, by, runs):
@@ -139,17 +138,17 @@ def utilisation_table(table, by, runs):
         (
             Heading("level", by or "runs"),
             Heading("n_known", "runs", count, "with operations, devices and their peak"),
-            Heading("operations_flop", "FLOP", FLOP_PER_S),
+            Heading("operations_flop", "FLOP", significant),
             Heading("device_hours", "device-hours", significant),
-            Heading("achieved_flop_per_s", "FLOP/s a device", FLOP_PER_S),
+            Heading("achieved_flop_per_s", "FLOP/s a device", significant),
             Heading(
                 "mfu",
                 "MFU",
-                lambda value: percent(value, 1),
+                share_text,
                 "operations over the dense peak of all the time",
             ),
-            Heading("mfu_lowest", "lowest", lambda value: percent(value, 1)),
-            Heading("mfu_highest", "highest", lambda value: percent(value, 1)),
+            Heading("mfu_lowest", "lowest", share_text),
+            Heading("mfu_highest", "highest", share_text),
         ),
         table,
         int(table["n_known"].iloc[-1]),
