@@ -33,6 +33,7 @@ _OF_A_NOTEBOOK = re.compile(
 # A colour that an output has where there is no style sheet. No text of a run has such quotes.
 _FALLBACK = re.compile(r'(fill|stroke)="var\((--\w+),[^")]*\)"')
 _HEADER = re.compile(r'<header class="page">(.*?)</header>', re.DOTALL)
+_EMPTY = (None, "", [], {})  # values of parameters that say nothing
 _HEADING = re.compile(r"(#{1,6}) +(.+?) *#*")
 
 
@@ -137,7 +138,8 @@ def read(nb, name):
                 parts.append(Part(outputs.code(cell.source)))
             parts += [Part(made) for made in _shown(cell, gathered, left_out) if made]
     report = _report(nb, gathered, name, parts)
-    made = [parameters_table(report["parameters"]), versions_table(report["versions"])]
+    given = {name: value for name, value in report["parameters"].items() if value not in _EMPTY}
+    made = [parameters_table(given), versions_table(report["versions"])]
     made = [table for table in made if len(table.frame)] if report["numbers"] else []
     report["tables"] |= {table.name: table_data(table) for table in made}
     if made:
@@ -271,7 +273,7 @@ def frame(title):
 def _condensed(sheet):
     """Return a style sheet without comments and the white space that only people need."""
     sheet = re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL)
-    return re.sub(r"\s*([{};,])\s*|(?<=:) ", r"\1", " ".join(sheet.split())).replace(";}", "}")
+    return re.sub(r"\s*([{};,>])\s*|(?<=:) ", r"\1", " ".join(sheet.split())).replace(";}", "}")
 
 
 def framed(title, body):

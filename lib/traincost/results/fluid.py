@@ -50,6 +50,7 @@ SIZE, SMALL = 13, 12  # px of text
 ROW = 20  # px of a line of labels, and of a level's bar
 BAR = 46  # px: two lines of text and what surrounds them
 LEVEL = 48  # px: a level's name, its bar and the gap below
+MAX_LABEL = 220  # px of a name below a bar
 LEAST_WIDTH = 2  # px of a part that has a label; of a thinner one, only the description tells
 PAD = 8  # px beside a label
 MAX_LEVELS = 24  # that one figure shows
@@ -283,7 +284,7 @@ class _Bars:
             self.tops.append(y)
             inside = self._inside(row)
             labels = [
-                (middle, f"{part.label} {part.text}")
+                (middle, f"{fitting(part.label, MAX_LABEL, SIZE)} {part.text}")
                 for part, start, share, middle in self._places(row)
                 if part not in inside and share * width >= LEAST_WIDTH
             ]

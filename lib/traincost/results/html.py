@@ -168,7 +168,8 @@ def _cells(block, row, label):
     if first.link and row[first.link]:
         named = Markup('<a href="{}">{}</a>').format(text(row[first.link]), named)
     if first.swatch and row[first.swatch]:
-        named = fluid.swatch(row[first.swatch], hatch) + named
+        key = fluid.swatch(row[first.swatch], hatch)
+        named = Markup('<span class="keyed">{}{}</span>').format(key, named)
     if first.sub and cell(first, row[first.sub]) not in ("", "–"):
         named += Markup(' <span class="sub">{}</span>').format(breakable(shown(row[first.sub])))
     for heading in others:

@@ -169,7 +169,7 @@ def parameters_table(values):
     rows = [(name, json.dumps(value, ensure_ascii=False)) for name, value in values.items()]
     return Table(
         "parameters",
-        say("Parameters of this page."),
+        say("Parameters of this page, but those that are empty"),
         (Heading("name", "parameter"), Heading("value", "value")),
         pd.DataFrame(rows, columns=["name", "value"]),
         0,
