@@ -6,7 +6,7 @@ from traincost.estimation.trends import LARGE, MIN_SYSTEMS
 from traincost.results.estimate_tables import flop, named, span_of, systems_of
 from traincost.results.estimates import checked
 from traincost.results.numbers import eta, key, number_of, plural
-from traincost.results.prose import Name, Number, When, join, say
+from traincost.results.prose import Name, Number, Phrase, When, join, say
 from traincost.results.result import Answer, Result
 from traincost.results.trends import GROUP_NAMES, months
 
@@ -179,7 +179,8 @@ def _cited(systems, known, grown):
         )
     return say(
         "Cite as: traincost {version}, {data}: training compute of {n} {systems}{period}{doubling}. Method "
-        "of arXiv:2007.05558 and arXiv:2202.05924.",
+        "of {papers}.",
+        papers=[Phrase("arXiv:2007.05558"), Phrase("arXiv:2202.05924")],
         version=When(__version__),
         data=Name(systems.of),
         n=number_of("estimates.n", len(known)),

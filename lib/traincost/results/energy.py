@@ -8,6 +8,7 @@ import pandas as pd
 
 from traincost.errors import NothingToReport
 from traincost.estimation import energy as estimation
+from traincost.estimation.uncertainty import LEVEL
 from traincost.printing import count, percent, significant, two
 from traincost.reading.formats.files import Unreadable, read_bytes
 from traincost.results.numbers import key, number_of, plural
@@ -158,7 +159,10 @@ def _assumed_table(found):
     frame = pd.DataFrame(rows, columns=["factor", "value", "low", "high"])
     return Table(
         "energy-assumed",
-        say("What is assumed where only a rated power is known, each with its range of 90 %."),
+        say(
+            "What is assumed where only a rated power is known, each with its range of {level}.",
+            level=Number("energy.level", LEVEL, percent(LEVEL)),
+        ),
         (
             Heading("factor", "factor"),
             Heading("value", "value", two),

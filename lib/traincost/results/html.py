@@ -54,7 +54,7 @@ def _part(part):
     if isinstance(part, When | Name):
         tag = "time" if isinstance(part, When) else "code"
         return Markup(f"<{tag}>{{}}</{tag}>").format(shown(part.text))
-    return shown(part.text) if isinstance(part, Phrase) else text(part)
+    return Markup("<var>{}</var>").format(shown(part.text)) if isinstance(part, Phrase) else text(part)
 
 
 def template(name):
