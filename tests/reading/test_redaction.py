@@ -364,7 +364,7 @@ def test_a_published_page_holds_no_secret(tmp_path):
             exit_record(runtime_s=seconds),
             name=f"run-abc{i:03}.wandb",
         )
-    publish.page(tmp_path / "runs", tmp_path / "out")
+    publish.page(tmp_path / "runs", tmp_path / "out", rows="hostname")
     files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
     held = "".join(path.read_text(encoding="utf-8") for path in files)
     assert len(files) > 2

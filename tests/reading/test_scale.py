@@ -67,7 +67,7 @@ def test_every_attribute_of_a_run_is_carried():
     from traincost.reading.formats.run import Run
 
     carried = {*tables.RUNS.names} - {"place", "content"}
-    told = {"parts", "named", "fingerprint"}  # in the claims of a batch, and in the content
+    told = {"parts", "named", "fingerprint", "extents"}  # in claims of a batch, the content, and sections
     assert {field.name for field in dataclasses.fields(Run)} == carried | told
 
 
