@@ -1,3 +1,5 @@
+import json
+
 """Systems from sheets, CSV files and runs: estimates, contradictions, and what cannot be used."""
 
 import csv
@@ -350,6 +352,18 @@ def test_total_flos_of_a_model_of_images_is_not_used(tmp_path):
     questions = reported.rejected[reported.rejected["column"].eq("operations_flop")]
     assert len(questions) == 1
     assert "takes every pixel value for a token" in questions["reason"].iloc[0]
+
+
+def test_total_flos_of_an_image_model_is_counted_anew_by_its_patches(tmp_path):
+    shutil.copytree(DATA / "huggingface", tmp_path / "runs")
+    before, _ = estimated(tmp_path / "runs")
+    configs = sorted(path.parent for path in (tmp_path / "runs").rglob("trainer_state.json"))
+    sizes = {"model_type": "vit", "image_size": 224, "patch_size": 16, "num_channels": 3}
+    (configs[0] / "config.json").write_text(json.dumps(sizes))
+    after, _ = estimated(tmp_path / "runs")
+    ratio = (after["operations_flop"] / before["operations_flop"]).dropna()
+    # 14 × 14 patches and one token for the whole, in place of 3 × 224 × 224 values.
+    assert sorted(ratio.round(12).unique()) == pytest.approx([197 / 150_528, 1.0])
 
 
 def test_settings_in_the_path_of_a_systems_run_are_checked(tmp_path):

@@ -40,6 +40,7 @@ def test_a_report_that_does_not_list_its_runs_is_replaced(tmp_path):
     put(tmp_path, report("a", n_runs=2_000))
     put(tmp_path, report("x"))
     put(tmp_path, {"profiling.json": b"{}"})
+    assert (tmp_path / "profiling.json").read_bytes() == b"{}"
 
 
 @pytest.mark.parametrize(

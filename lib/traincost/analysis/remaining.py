@@ -17,7 +17,7 @@ import pandas as pd
 
 from traincost.analysis import fields as _fields
 from traincost.analysis import plan as _plan
-from traincost.analysis.sessions import starts_s
+from traincost.analysis.order import starts_s
 from traincost.columns import PREFIX
 from traincost.errors import NothingToReport, ParameterError
 

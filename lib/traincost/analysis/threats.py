@@ -17,7 +17,7 @@ from scipy import stats
 
 from traincost.analysis import fields as _fields
 from traincost.analysis.families import holm
-from traincost.analysis.order import start_ranks, starts_s  # noqa: F401 - the answers take them from here
+from traincost.analysis.order import start_ranks
 from traincost.columns import PREFIX
 
 ALPHA = 0.05

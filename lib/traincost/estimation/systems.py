@@ -304,7 +304,7 @@ def from_runs(collection):
     """
     rows, rejected = [], []
     image = {
-        name.removeprefix(PREFIX): collection.runs[name].notna().to_numpy()
+        name.removeprefix(PREFIX): collection.runs[name]
         for name in collection.runs
         if name.startswith(PREFIX) and name.rpartition(".")[2] in _OF_IMAGES
     }
@@ -313,7 +313,7 @@ def from_runs(collection):
         if block is None:
             rejected.append((i, run.run_id, "compute", "has no compute block"))
             continue
-        of_images = next((name for name, known in image.items() if known[i]), "")
+        of_images = {name: values.iloc[i] for name, values in image.items() if pd.notna(values.iloc[i])}
         rows.append(_run(i, run, block, rejected, of_images))
     for run in collection.excluded.itertuples():
         rejected.append((0, run.run_id, "", f"is not counted: {run.reason}"))
@@ -335,9 +335,12 @@ def _run(i, run, block, rejected, of_images):
     except (TypeError, ValueError, AttributeError) as problem:
         rejected.append((i, run.run_id, "stages", str(problem)))
     made = checked(i, row, rejected)
-    if question := _counted_pixels(run, block, of_images):
-        rejected.append((i, run.run_id, "operations_flop", question))
-        made.pop("operations_flop", None)
+    if of_images and run.format == "huggingface" and block.get("stages"):
+        share, said = _of_patches(of_images)
+        rejected.append((i, run.run_id, "operations_flop", said))
+        operations = made.pop("operations_flop", None)
+        if share and operations:
+            made |= {"operations_flop": operations * share, "operations_note": said}
     # Without a time and a rate of each stage, the time is the run's own, evaluation included.
     whole = not made.get("burden_flop", np.nan) > 0
     return {**made, "burden_time": compute.WHOLE_RUN if whole else compute.STAGES}
@@ -347,18 +350,24 @@ def _run(i, run, block, rejected, of_images):
 _OF_IMAGES = ("image_size", "patch_size", "num_channels", "image_mean", "pixel_values")
 
 
-def _counted_pixels(run, block, of_images):
-    """Return what is wrong with the operations that a trainer counted for a model of images, or None.
+def _of_patches(of_images):
+    """Return the part of a trainer's count that a model of images is, and what is said of it.
 
     The Trainer of transformers takes 6 × parameters × elements of the main input: of pictures, every pixel
-    value for a token.
+    value for a token. A model that cuts them in patches works on these, and one token for the whole. None
+    where the sizes are not known.
     """
-    if run.format != "huggingface" or not of_images or not block.get("stages"):
-        return None
-    return (
-        f"total_flos of a model of images ({of_images}) takes every pixel value for a token, so it is not "
-        "used; count the model with traincost count"
-    )
+    sizes = {name.rpartition(".")[2]: value for name, value in of_images.items()}
+    start = f"total_flos of a model of images ({next(iter(of_images))}) takes every pixel value for a token"
+    try:
+        image, patch, channels = (int(sizes[n]) for n in ("image_size", "patch_size", "num_channels"))
+        tokens, elements = (image // patch) ** 2 + 1, channels * image**2
+        share = tokens / elements
+    except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError):
+        return None, f"{start}, so it is not used; count the model with traincost count"
+    if not 0 < share < 1:
+        return None, f"{start}, so it is not used; count the model with traincost count"
+    return share, f"{start}: counted for its {tokens:,} patches in place of {elements:,} values"
 
 
 def _by_model(block):

@@ -14,6 +14,7 @@ from traincost.results.sizes import size_of, with_sizes
 from traincost.results.threats import uneven_endings
 
 LEAST_TOLD = 0.2  # of a run untimed: a reader must be warned of it
+LEAST_SEEN = 0.005  # of a run: what can be seen of the hatched end of a bar
 MUCH_APART = 0.02  # by which shares differ that are worth telling apart
 
 
@@ -169,9 +170,7 @@ def _what_to_do(runs, found, turned, price, currency):
     cost = ""
     if price is not None:
         paid = knob["saved_s"] / 3600 * price
-        cost = say(
-            " ({m} {c})", m=Number(key("knobs", name, "saved_money"), paid, money(paid)), c=currency
-        )
+        cost = say(" ({m} {c})", m=Number(key("knobs", name, "saved_money"), paid, money(paid)), c=currency)
     said = say(
         "{now}. That saves at most {x} of a run, {t} of {total} in all{cost}{measured}.",
         now=_now(runs, knob),
@@ -304,7 +303,7 @@ def _bar(runs, found):
     said = ""
     if found.knob is not None and governed:
         said = f"{found.knob['knob']} governs {share_text(found.knob['governed_share'])}"
-    hatched = "; hatched: no section timed it" if shares[UNATTRIBUTED] > 0 else ""
+    hatched = "; hatched: no section timed it" if shares[UNATTRIBUTED] >= LEAST_SEEN else ""
     return Bars(
         "answer",
         shares.rename("share").rename_axis("part").reset_index(),

@@ -7,6 +7,7 @@ import pandas as pd
 
 from traincost.analysis import fields
 from traincost.analysis import threats as analysis
+from traincost.analysis.order import start_ranks, starts_s
 from traincost.columns import PREFIX
 from traincost.printing import count, probability, share_text, significant, time_text
 from traincost.results.numbers import (
@@ -46,7 +47,7 @@ def threats(runs, response="runtime_s", *, name=""):
         ``frame`` has a row per finding: ``threat``, ``setting``, ``level``, ``n_runs`` of ``n_of`` runs,
         ``value`` (see the table), ``p``. It says nothing where nothing was found.
     """
-    started_s = analysis.starts_s(runs.frame)
+    started_s = starts_s(runs.frame)
     tried, failed, described = _tried(runs)
     found = [
         *_order(runs, started_s),
@@ -111,8 +112,8 @@ def _order(runs, started_s):
 
 
 def _random(tried, described):
-    started_s, runtime_s = analysis.starts_s(tried), tried["runtime_s"].to_numpy(dtype=float)
-    ranks = analysis.start_ranks(started_s, runtime_s[np.isfinite(runtime_s)])
+    started_s, runtime_s = starts_s(tried), tried["runtime_s"].to_numpy(dtype=float)
+    ranks = start_ranks(started_s, runtime_s[np.isfinite(runtime_s)])
     rows = analysis.drawn_at_random(described, ranks)
     if not len(rows):
         return
@@ -261,7 +262,7 @@ def _overlap(runs, tried, described):
     held = [fields.bins(field)[0] for field in fields.factors(described) if field.n_levels <= MAX_HELD]
     hosts = _hosts(tried)
     runtime_s = tried["runtime_s"].to_numpy(dtype=float)
-    found = analysis.overlap(analysis.starts_s(tried), runtime_s, ~failed, held, hosts)
+    found = analysis.overlap(starts_s(tried), runtime_s, ~failed, held, hosts)
     if not len(found):
         return
     row = found.iloc[0]
