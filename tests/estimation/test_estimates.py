@@ -1,8 +1,7 @@
-import json
-
 """Systems from sheets, CSV files and runs: estimates, contradictions, and what cannot be used."""
 
 import csv
+import json
 import re
 import shutil
 

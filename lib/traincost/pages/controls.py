@@ -14,6 +14,7 @@ from traincost.errors import ParameterError
 from traincost.printing import time_text
 from traincost.results.figures import clipped
 
+MAX_LABEL = 32  # characters of a name beside or inside a widget, which has more room than an axis
 MAX_SETTINGS = 12  # with a widget; others are chosen through `where`
 MAX_STOPS = 200  # levels in a list, or places on a range
 HINT = "Where nothing is selected in a list, all of it counts; Ctrl or ⌘ selects several."
@@ -38,6 +39,10 @@ def _follow(choice, widget, changes, refusal, _):
         refusal.value = ""
     except ParameterError as problem:
         refusal.value = str(problem)
+
+
+def _label(name):
+    return clipped(name, MAX_LABEL)
 
 
 def pickers(choice):
@@ -96,7 +101,7 @@ def _status(choice):
 
 
 def _axis(choice, name, varying):
-    fields = {field.name: clipped(field.name) for field in varying}
+    fields = {field.name: _label(field.name) for field in varying}
     options = [("(by effect)", ""), *((label, value) for value, label in fields.items())]
     value = choice.choices[name] if choice.choices[name] in fields else ""
     widget = ipywidgets.Dropdown(options=options, value=value, description=name, style=LABEL)
@@ -109,7 +114,7 @@ def _kept(choice, knob):
         min=0,
         max=1e9,
         step=1,
-        description=f"{clipped(knob.name)}, kept",
+        description=f"{_label(knob.name)}, kept",
         continuous_update=False,
         style=LABEL,
         layout=WIDE,
@@ -119,10 +124,10 @@ def _kept(choice, knob):
 
 def _list(name, levels, selected):
     return ipywidgets.SelectMultiple(
-        options=[(clipped(level), level) for level in levels],
+        options=[(_label(level), level) for level in levels],
         value=[level for level in levels if level in selected],
         rows=min(6, len(levels)),
-        description=clipped(name),
+        description=_label(name),
         style=LABEL,
     )
 
@@ -144,7 +149,7 @@ def _range(name, stops, low, high):
     return ipywidgets.SelectionRangeSlider(
         options=stops,
         index=(values.index(inside[0]), values.index(inside[-1])),
-        description=clipped(name),
+        description=_label(name),
         continuous_update=False,
         style=LABEL,
         layout=WIDE,
