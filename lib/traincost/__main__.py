@@ -7,20 +7,14 @@ the limit, 4 too few runs to tell, and 5 runs were lost.
 Help must come at once, so each command imports what it needs when it runs.
 """
 
-import errno
 import os
 import sys
 
 import click
 
 from traincost import __version__
+from traincost.errors import limit_of
 
-_LIMITS = {
-    errno.EFBIG: "a limit on the size of files (ulimit -f)",
-    errno.EMFILE: "a limit on open files (ulimit -n)",
-    errno.EDQUOT: "the quota of this user on that disk",
-    errno.ENOSPC: "that disk is full",
-}
 NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 CELL_FAILED, USAGE_ERROR, INTERRUPTED = 1, 2, 130
 
@@ -37,7 +31,7 @@ def main(arguments=None):
         _tell(f"{problem.format_message().rstrip('.')}; see {command} --help")
         return USAGE_ERROR
     except (ValueError, OSError) as problem:
-        limit = _LIMITS.get(getattr(problem, "errno", None))
+        limit = limit_of(problem)
         _tell(" ".join(str(problem).split()) + (f": {limit}" if limit else ""))
         return USAGE_ERROR
     except RuntimeError as problem:

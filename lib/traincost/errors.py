@@ -1,5 +1,23 @@
 """What a user can mend: such errors end a command with one line and exit status 2."""
 
+import errno
+
+_LIMITS = {
+    errno.EFBIG: "a limit on the size of files (ulimit -f)",
+    errno.EMFILE: "a limit on open files (ulimit -n)",
+    errno.EDQUOT: "the quota of this user on that disk",
+    errno.ENOSPC: "that disk is full",
+}
+
+
+def limit_of(problem):
+    """Name the limit of the system that an error is of, or return None.
+
+    >>> limit_of(OSError(errno.ENOSPC, "No space left on device"))
+    'that disk is full'
+    """
+    return _LIMITS.get(getattr(problem, "errno", None))
+
 
 class ParameterError(ValueError):
     """A parameter is unknown, or has a value that cannot be used; the message names it."""

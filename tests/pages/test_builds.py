@@ -52,7 +52,7 @@ def test_the_parts_of_a_build_add_up(tmp_path):
     assert {"notebook/imports", "notebook/read", "notebook/what-runtime-depends-on"} <= set(cells)
     assert 0.8 * seconds["notebook"] < sum(cells.values()) <= 1.01 * seconds["notebook"]
     figures = {name: s for name, s in seconds.items() if name.endswith("/figures")}
-    assert len(figures) >= 2
+    assert figures
     for name, spent in figures.items():
         assert 0 < spent < seconds[name.removesuffix("/figures")]
 

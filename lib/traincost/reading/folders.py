@@ -21,7 +21,7 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-from traincost.errors import ParameterError
+from traincost.errors import ParameterError, limit_of
 from traincost.reading import remote
 from traincost.reading.tables import printable
 
@@ -256,5 +256,5 @@ def told(folder):
     try:
         yield
     except OSError as problem:
-        reason = problem.strerror or remote.why(problem)
+        reason = limit_of(problem) or problem.strerror or remote.why(problem)
         raise ParameterError(f"the folder {printable(folder.shown)} cannot be written: {reason}") from None
