@@ -6,15 +6,14 @@ _LIMITS = {
     errno.EFBIG: "a limit on the size of files (ulimit -f)",
     errno.EMFILE: "a limit on open files (ulimit -n)",
     errno.EDQUOT: "the quota of this user on that disk",
-    errno.ENOSPC: "that disk is full",
 }
 
 
 def limit_of(problem):
     """Name the limit of the system that an error is of, or return None.
 
-    >>> limit_of(OSError(errno.ENOSPC, "No space left on device"))
-    'that disk is full'
+    >>> limit_of(OSError(errno.EMFILE, "Too many open files"))
+    'a limit on open files (ulimit -n)'
     """
     return _LIMITS.get(getattr(problem, "errno", None))
 

@@ -476,7 +476,9 @@ def test_a_full_disk_leaves_the_old_index_and_says_so(tmp_path):
     process = start(REFRESH, root, folder, preexec_fn=limit, stderr=subprocess.PIPE, text=True)
     error = process.communicate()[1]
     assert process.returncode != 0
-    assert error.splitlines()[-1].endswith("cannot be written: File too large")
+    assert error.splitlines()[-1].endswith(
+        "cannot be written: File too large: a limit on the size of files (ulimit -f)"
+    )
     assert_same(read_collection(folder), old)
     assert sorted(os.listdir(folder)) == files
     refreshed(root, folder)

@@ -256,5 +256,6 @@ def told(folder):
     try:
         yield
     except OSError as problem:
-        reason = limit_of(problem) or problem.strerror or remote.why(problem)
+        limit = limit_of(problem)
+        reason = (problem.strerror or remote.why(problem)) + (f": {limit}" if limit else "")
         raise ParameterError(f"the folder {printable(folder.shown)} cannot be written: {reason}") from None
