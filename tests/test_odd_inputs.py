@@ -65,6 +65,7 @@ def test_a_plan_knows_a_level_as_it_is_written_and_counts_it_once(tmp_path, caps
     assert said[0] == said[1]
 
 
+@pytest.mark.slow
 def test_parameters_may_come_through_a_pipe(tmp_path):
     runs = small(tmp_path / "runs")
     done = subprocess.run(
@@ -75,6 +76,7 @@ def test_parameters_may_come_through_a_pipe(tmp_path):
     assert b"`seeds` must be above zero, got 0" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_path_in_a_file_of_parameters_may_lie_beside_it(tmp_path, monkeypatch, capsys):
     (tmp_path / "params").mkdir()
     (tmp_path / "params" / "claims.yaml").write_text("claims: 3")
@@ -138,6 +140,7 @@ def test_names_that_are_no_utf8_make_a_page_at_every_level(tmp_path):
 
 
 @pytest.mark.parametrize("environment", [ENVIRONMENT, PLAIN], ids=["utf-8", "ascii"])
+@pytest.mark.slow
 def test_names_beyond_ascii_are_printed_in_any_locale(tmp_path, environment):
     small(tmp_path / "läufe")
     done = ran("formats", tmp_path / "läufe", env=environment)
@@ -148,6 +151,7 @@ def test_names_beyond_ascii_are_printed_in_any_locale(tmp_path, environment):
 # -- pipes, signals, limits ----------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_ends_a_command_quietly(tmp_path):
     for i in range(30):
         write_run(tmp_path / "runs" / f"r{i}", "{")

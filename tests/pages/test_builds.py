@@ -40,6 +40,7 @@ def test_builds_become_a_collection_with_a_page(tmp_path, capsys):
     assert "builds of sweep" in (out / "build/profiling.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_parts_of_a_build_add_up(tmp_path):
     runs, out = small_collection(tmp_path / "sweep"), tmp_path / "out"
     main(["page", str(runs), "-o", str(out), "--profile"])

@@ -150,6 +150,7 @@ def test_the_comparison_says_what_changed_and_lists_what_has_no_pair(tmp_path):
     assert sum(row["total_s"] for row in parts) == pytest.approx(report["numbers"]["mean.change_s"], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_page_shows_bounds_against_what_was_saved_only_if_asked(tmp_path):
     folder, _ = built(tmp_path, "reruns")
     text = re.sub(r"<[^>]+>", "", page_of(folder))
@@ -169,6 +170,7 @@ def test_the_page_shows_bounds_against_what_was_saved_only_if_asked(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["01", "nan", "a b{x}'\"$é"])
+@pytest.mark.slow
 def test_directories_whose_names_read_as_something_else(tmp_path, name, monkeypatch, capsys):
     small_collection(tmp_path / name, 2)
     monkeypatch.chdir(tmp_path)
@@ -176,6 +178,7 @@ def test_directories_whose_names_read_as_something_else(tmp_path, name, monkeypa
     assert json.loads((tmp_path / "out/profiling.json").read_text())["parameters"]["runs_dir"] == name
 
 
+@pytest.mark.slow
 def test_nothing_beside_the_runs_or_in_the_users_profile_is_loaded(tmp_path, monkeypatch):
     runs = small_collection(tmp_path / "runs", 2)
     planted = f"open({str(tmp_path / 'planted')!r}, 'w').close()"
@@ -202,6 +205,7 @@ def test_nothing_beside_the_runs_or_in_the_users_profile_is_loaded(tmp_path, mon
     )
 
 
+@pytest.mark.slow
 def test_a_knob_that_matches_no_section_is_told_at_the_command_line(tmp_path, capsys):
     runs = small_collection(tmp_path / "runs", 2)
     knobs = tmp_path / "params.yaml"
@@ -239,6 +243,7 @@ def test_a_knob_that_matches_no_section_is_told_at_the_command_line(tmp_path, ca
         ),
     ],
 )
+@pytest.mark.slow
 def test_a_page_that_says_what_cannot_be_said(tmp_path, runs, says):
     for run in runs:
         write_run(tmp_path / "runs" / run["run_id"], run)
@@ -340,6 +345,7 @@ def test_unusable_arguments_end_with_one_line(tmp_path, monkeypatch, capsys, arg
         ),
     ],
 )
+@pytest.mark.slow
 def test_what_cannot_be_compared_ends_with_one_line(tmp_path, monkeypatch, capsys, arguments, message):
     monkeypatch.chdir(tmp_path)
     small_collection(tmp_path / "runs")
@@ -372,6 +378,7 @@ def test_nothing_to_report_ends_with_one_line(tmp_path, monkeypatch, capfd, cont
     assert not Path("reports").exists()
 
 
+@pytest.mark.slow
 def test_a_page_goes_where_it_is_sent_and_by_default_to_reports(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     small_collection(tmp_path / "sweep", 2)
@@ -381,6 +388,7 @@ def test_a_page_goes_where_it_is_sent_and_by_default_to_reports(tmp_path, monkey
     assert Path(out).is_file()
 
 
+@pytest.mark.slow
 def test_output_that_cannot_be_written(tmp_path, capsys):
     small_collection(tmp_path / "runs", 2)
     (tmp_path / "out").write_text("a file")
@@ -401,6 +409,7 @@ def test_the_exporter_refuses_an_unknown_parameter_and_a_failed_cell(tmp_path):
         TraincostExporter().from_notebook_node(nb)
 
 
+@pytest.mark.slow
 def test_what_papermill_did_not_know_makes_no_page(tmp_path):
     """papermill only logs a parameter that the notebook does not have."""
     runs, executed = small_collection(tmp_path / "runs", 2), tmp_path / "x.ipynb"
@@ -440,6 +449,7 @@ def test_a_large_collection_makes_a_page_of_the_same_size(tmp_path):
     assert size("many", 720) < 1.15 * size("few", 72)
 
 
+@pytest.mark.slow
 def test_names_that_are_words_of_ours_do_not_collide(tmp_path):
     words = ["section", "level", "n_runs", "unattributed", "all runs", "(unset)", ""]
     for i in range(14):
@@ -461,6 +471,7 @@ def test_names_that_are_words_of_ours_do_not_collide(tmp_path):
     assert {row["level"] for row in report["tables"]["levels"]["rows"]} == {*words[:-1], "(empty)"}
 
 
+@pytest.mark.slow
 def test_runs_without_any_setting(tmp_path):
     for i in range(5):
         write_run(tmp_path / "runs" / f"r{i}", record(f"r{i}", config={}, runtime_s=20.0 + i))
@@ -468,6 +479,7 @@ def test_runs_without_any_setting(tmp_path):
     assert "No setting varies between the runs" in page_of(tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_many_levels_say_how_many_are_drawn(tmp_path):
     for i in range(60):
         config = {"task": f"t{i // 2}", "lr": i % 2}
@@ -481,6 +493,7 @@ def test_many_levels_say_how_many_are_drawn(tmp_path):
     assert page.count("and 6 more, each faster") >= 1
 
 
+@pytest.mark.slow
 def test_a_very_long_name_does_not_swell_the_page(tmp_path):
     for i in range(6):
         config = {"task": "ab"[i % 2] * 100_000}

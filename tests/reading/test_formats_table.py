@@ -350,6 +350,7 @@ def test_the_runs_of_selectiveft_give_the_known_effects(selective):
 
 
 @pytest.mark.reference
+@pytest.mark.slow
 def test_a_page_of_selectiveft_says_what_clears_chance(tmp_path):
     parameters = {**SELECTIVE_PARAMETERS, "path_pattern": SELECTIVE_PATTERN, "replicates": []}
     page = publish.page(SELECTIVE, tmp_path, **parameters)

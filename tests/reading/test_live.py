@@ -39,6 +39,7 @@ def test_addresses_of_stores_are_told_from_paths(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "address", ["mlflow:http://anna:hush@host:1", "optuna:postgresql://anna:hush@host/db"]
 )
+@pytest.mark.slow
 def test_a_password_in_an_address_is_refused_and_not_shown(address, capsys):
     assert main(["page", address]) == 2
     said = capsys.readouterr().err

@@ -1,6 +1,7 @@
 """Answers in a real kernel, beside a user's own plots."""
 
 import nbformat
+import pytest
 from conftest import DATA
 
 from traincost.pages import publish
@@ -18,6 +19,7 @@ CELLS = (
 )
 
 
+@pytest.mark.slow
 def test_plots_of_ours_and_of_the_user_appear(tmp_path):
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
     executed = publish.execute(notebook, {}, tmp_path / "failed.ipynb")
