@@ -132,6 +132,27 @@ def test_a_factor_of_ten_thousand_levels_is_tested_alone():
     assert found.loc["amp", "verdict"] == CHANCE
 
 
+@pytest.mark.parametrize("n_levels", [300, 2_000])
+def test_repeats_tell_of_a_factor_too_large_for_columns(n_levels):
+    rng = np.random.default_rng(6)
+    level = np.repeat(np.arange(n_levels), 3)
+    config = pd.DataFrame(
+        {"dataset": "openml-" + pd.Series(level).astype(str), "seed": list("123") * n_levels}
+    )
+    y = rng.normal(0, 1, n_levels)[level] + rng.normal(0, 0.5, 3 * n_levels)
+    assert verdicts_of(config, y)["dataset"] == DEPENDS
+
+
+def test_a_small_effect_beside_three_hundred_datasets_is_found():
+    rng = np.random.default_rng(7)
+    dataset, method = np.divmod(np.arange(900), 3)
+    config = pd.DataFrame(
+        {"dataset": "openml-" + pd.Series(dataset).astype(str), "method": list("abc") * 300}
+    )
+    y = rng.normal(0, 1, 300)[dataset] + 0.06 * (method == 2) + rng.normal(0, 0.1, 900)
+    assert verdicts_of(config, y)["method"] == DEPENDS
+
+
 def test_the_same_seed_gives_the_same_p():
     config = noise_config(np.random.default_rng(2), 24)
     response, described = np.exp(np.random.default_rng(3).normal(0, 1, 24)), fields_of(config).values()

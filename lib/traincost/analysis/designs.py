@@ -178,12 +178,16 @@ class LackOfFit:
     mean_square_repeats: float
 
 
-def lack_of_fit(y, columns, groups):
-    """Test the additive model of `columns` against a mean per group."""
-    centred, basis, cells = y - y.mean(), orthonormal(columns), Cells.of(groups, columns)
+def lack_of_fit(y, columns, groups, absorbed=None):
+    """Test the additive model of `columns` against a mean per group.
+
+    `absorbed` are the levels of a further factor of that model, which the groups refine.
+    """
+    levels = np.zeros(len(y), dtype=np.int64) if absorbed is None else absorbed
+    centred, additive, cells = y - y.mean(), Cells.of(levels, columns), Cells.of(groups, columns)
     total = centred @ centred
-    fitted, whole = ((basis.T @ centred) ** 2).sum(), cells.explained(centred)
-    df, df_repeats = cells.rank - basis.shape[1], len(y) - 1 - cells.rank
+    fitted, whole = additive.explained(centred), cells.explained(centred)
+    df, df_repeats = cells.rank - additive.rank, len(y) - 1 - cells.rank
     lack, rest = max(0.0, whole - fitted), max(0.0, total - whole)
     p = float(f_tail(lack, rest, df, df_repeats, total)) if df > 0 and df_repeats > 0 else np.nan
     return LackOfFit(

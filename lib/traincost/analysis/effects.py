@@ -439,7 +439,7 @@ def _varies_singly(field, units):
 
     What a trend leaves of a numeric factor's effect would be taken for an interaction.
     """
-    return len(units.first) / field.n_levels < 2 or field.n_levels > _fields.MAX_MODEL_LEVELS
+    return len(units.first) / field.n_levels < 2 or field.n_levels > _fields.most_levels(len(units.of_run))
 
 
 def _lack_of_fit(found, y):

@@ -67,7 +67,7 @@ def _usual_in_level(field, y, asked):
 
 def _unpredicted(factors, y, usual):
     """Say of each run whether the additive model of the usual ones misses it by far."""
-    held = [f for f in factors if f.n_levels <= _fields.MAX_MODEL_LEVELS]
+    held = [f for f in factors if not f.is_large]
     columns = np.column_stack([np.ones(len(y)), stack([design(f) for f in held], len(y))])
     n, rank = usual.sum(), np.linalg.matrix_rank(columns[usual])
     if n - rank < MIN_RESIDUAL_DF:

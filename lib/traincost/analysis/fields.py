@@ -41,7 +41,8 @@ N_BINS = 4  # of a numeric field with more values, for display
 MIN_RUNS_PER_LEVEL = 3  # on average, for a numeric field to be levels
 MIN_FINER = 2  # runs per value, on average, of numbers that can fix another factor
 MIN_CROSSED = 0.5  # of the combinations of levels: fewer were not crossed, but chosen together
-MAX_MODEL_LEVELS = 200  # a factor with more levels is tested alone, never held in a model
+MODEL_WORK = 2e9  # runs × levels² of a factor that a model holds: about a second of work
+MODEL_LEVELS = 200  # that a model holds however many runs there are
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +101,23 @@ class Field:
         return self.kind in ("levels", "numeric")
 
     @property
+    def is_large(self):
+        """Whether it has too many levels for a column each: it is tested alone, by its means."""
+        return not self.trend and self.n_levels > most_levels(len(self.codes))
+
+    @property
     def title(self):
         """The field's name, with those merged into it."""
         return " = ".join(self.names or (self.name,))
+
+
+def most_levels(n_runs):
+    """Return how many levels a factor may have to be held in a model of so many runs.
+
+    >>> most_levels(900), most_levels(1_000_000)
+    (1490, 200)
+    """
+    return max(MODEL_LEVELS, int((MODEL_WORK / n_runs) ** 0.5))
 
 
 def describe(config, replicates=(), factors=(), start_rank=None):
@@ -463,7 +478,7 @@ def held_fields(candidates, n_runs):
     Of such a pair, the determining one stays if it averages at least `MIN_RUNS_PER_LEVEL` runs a
     level, else the other.
     """
-    out = {f.name for f in candidates if f.kind == "levels" and f.n_levels > MAX_MODEL_LEVELS}
+    out = {f.name for f in candidates if f.is_large}
     for f in sorted(candidates, key=lambda f: -f.n_levels):
         if f.name in out:
             continue

@@ -134,23 +134,31 @@ def structure(fields, y):
     first = _fields.first_of_each(of_run)
     lack = together = LackOfFit(np.nan, 0, 0, np.nan, np.nan)
     unit, here = RUN, False
-    held = [f for f in top if f.trend or f.n_levels <= _fields.MAX_MODEL_LEVELS]
+    held = [f for f in top if not f.is_large]
     columns = stack([design(f) for f in held], n)
     if repeating and len(first) < n:
-        lack = together = lack_of_fit(y, columns, of_run)
+        absorbed = _absorbed(repeating)
+        lack = together = lack_of_fit(y, columns, of_run, absorbed)
         unit, here = _unit(lack, top, repeating)
         if any(_stepped(f, first) for f in held):
             columns = stack([design(f, as_levels=_stepped(f, first)) for f in held], n)
-            together = lack_of_fit(y, columns, of_run)
+            together = lack_of_fit(y, columns, of_run, absorbed)
     additive = orthonormal(columns)
     found = Structure(unit, here, top, repeating, single, of_run, first, lack, together, additive)
     block = None if unit == REPEATS else _block(found, y)
     return found if block is None else Structure(**{**vars(found), "block": block})
 
 
+def _absorbed(repeating):
+    """Return the levels of the factor that the model takes as means, being too large for columns."""
+    large = [f for f in repeating if f.is_large]
+    return max(large, key=lambda f: f.n_levels).codes if large else None
+
+
 def _stepped(field, first):
     """Say whether a trend's values stand in several configurations, so that each can have its own mean."""
-    return field.trend and len(first) / field.n_levels >= 2 and field.n_levels <= _fields.MAX_MODEL_LEVELS
+    few = field.n_levels <= _fields.most_levels(len(field.codes))
+    return field.trend and few and len(first) / field.n_levels >= 2
 
 
 def _n_cells(fields, n):
@@ -192,7 +200,7 @@ def _block(found, y):
     additive model in the settings of the others, the error what differs within them.
     """
     factors = [f for f in found.active if any(f is g for g in found.repeating)]
-    if len(factors) < 3 or any(f.n_levels > _fields.MAX_MODEL_LEVELS for f in factors if not f.trend):
+    if len(factors) < 3 or any(f.is_large for f in factors):
         return None
     units = found.units
     y = means(y, found.of_units)
@@ -301,7 +309,7 @@ def _nested(field, fields, found, stratum, y, rank):
     finer = next(f for f in fields if f.name == field.fixed_by)
     others = [f for f in found.fields if f is not finer]
     if found.unit == RUN and found.block is None and any(finer is f for f in found.active):
-        beside = [f for f in others if f.trend or f.n_levels <= _fields.MAX_MODEL_LEVELS]
+        beside = [f for f in others if not f.is_large]
         columns = stack([design(f) for f in (*beside, field)], len(y))
         lack = lack_of_fit(y, columns, finer.codes)
         if lack.df >= LEAST_LACK_DF and lack.df_repeats >= MIN_RESIDUAL_DF and lack.p > POOLED:
@@ -320,7 +328,7 @@ def _nested(field, fields, found, stratum, y, rank):
 
 def _beside(y, codes, others):
     """Return the response less what other factors explain beside the levels, so that these compare."""
-    held = [f for f in others if f.n_levels <= _fields.MAX_MODEL_LEVELS]
+    held = [f for f in others if not f.is_large]
     if not held:
         return y
     columns = stack([design(f) for f in held], len(y))

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from scipy import special, stats
 
-from traincost.analysis import fields as _fields
 from traincost.analysis.designs import (
     NEGLIGIBLE,
     beyond,
@@ -74,9 +73,7 @@ class Stratum:
         if self.order is not None and np.abs(self.order).max() < NEGLIGIBLE:
             self.order = None
         self._designs = {
-            f.name: within(design(f, at), groups)
-            for f in (*self.fields, *more)
-            if f.trend or f.n_levels <= _fields.MAX_MODEL_LEVELS
+            f.name: within(design(f, at), groups) for f in (*self.fields, *more) if not f.is_large
         }
         order = [] if self.order is None else [self.order[:, None]]
         self._basis = orthonormal(stack([*self._designs.values(), *order], len(self.y)))

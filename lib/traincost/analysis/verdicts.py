@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from traincost.analysis import fields as _fields
 from traincost.analysis.designs import NEGLIGIBLE
 from traincost.analysis.order import goes_beyond_drift, slope_bounds, start_share
 from traincost.analysis.strata import ALPHA, CONFIGURATION, strata_of, structure
@@ -224,7 +223,7 @@ class _Evidence:
             return f"at least two levels with {MIN_LEVEL} runs each, as their spread differs"
         for stratum in self.strata:
             if any(field is f for f in stratum.fields):
-                rank = stratum.span([field]).shape[1] if not _is_large(field) else field.n_levels - 1
+                rank = stratum.span([field]).shape[1] if not field.is_large else field.n_levels - 1
                 left = max(0, stratum.residual_df(rank))
                 unit = "configurations" if self.structure.unit == CONFIGURATION else "runs"
                 n = len(stratum.y)
@@ -258,10 +257,6 @@ class _Evidence:
             return 0.0
         own = first.linear(field)
         return float(((own.T @ first.order_direction) ** 2).sum())
-
-
-def _is_large(field):
-    return not field.trend and field.n_levels > _fields.MAX_MODEL_LEVELS
 
 
 def _association(a, b, n):
