@@ -76,7 +76,9 @@ def costs(runs, by=None, *, devices=1, price_per_hour=None, currency="USD", powe
         "costs",
         table,
         [*_money(spent, devices, price_per_hour, currency, power_w), *_many_unfinished(missing)],
-        _spent_table(spent, axis.name, currency, analysis.spent_members(collection, axis.name), runs),
+        _spent_table(spent, axis.name, currency, analysis.spent_members(collection, axis.name), runs)
+        if len(spent) > 1
+        else None,
         More(
             say("Cost columns: memory, inference, parameters"),
             (_said(table, order, n_superseded), _table(table, analysis.cost_members(collection, by), runs)),
@@ -229,9 +231,8 @@ def _money(table, devices, price_per_hour, currency, power_w):
     n = total["n_runs"] + total["n_excluded"]
     return [
         say(
-            "The {n} {runs} took {h} of device time at {d} {noun} a run{spent}; {left}.",
-            n=number_of("spent.n_runs", n),
-            runs=plural(n, "run"),
+            "The {runs} took {h} of device time at {d} {noun} a run{spent}; {left}.",
+            runs="run" if n == 1 else say("{n} runs", n=number_of("spent.n_runs", n)),
             h=_device_time("spent.device_hours", total["device_hours"]),
             d=number_of("spent.devices", devices),
             noun=plural(devices, "device"),
@@ -329,6 +330,8 @@ def _table(frame, members, runs, name="cost"):
         (*row[: len(keys)], row.column): mean_and_deviation(row)
         for row in frame[[*keys, *_SUMMARY]].itertuples(index=False)
     }
+    if frame["n_runs"].max() == 1:
+        printed = {cell: text.replace(_NO_DEVIATION, "") for cell, text in printed.items()}
     n_runs = {}
     for row in frame[[*keys, "n_runs"]].itertuples(index=False, name=None):
         n_runs[row[:-1]] = max(row[-1], n_runs.get(row[:-1], 0))
@@ -351,7 +354,12 @@ def _table(frame, members, runs, name="cost"):
         sum(n_runs.values()),
         origins=of_settings(keys, rows, members),
         holds=(name, "process") if name == "cost" else (name,),
-        note=_how(name, len(shown), [(called[at], wide[at].iloc[0]) for at in same]),
+        note=_how(
+            name,
+            sum(n_runs.values()) > len(n_runs),
+            len(shown),
+            [(called[at], wide[at].iloc[0]) for at in same],
+        ),
     )
 
 
@@ -367,9 +375,10 @@ def _slowest_first(rows, keys, runs):
 _ELSEWHERE = ("cost_runtime_s",)  # which stands beside every level's name elsewhere
 
 
-def _how(name, n, same):
+def _how(name, repeated, n, same):
     """What a cell is, what is the same in every row, and how many columns are not shown."""
-    said = [say("Mean ± sample deviation of two or more runs that can be compared.")]
+    mean = "Mean ± sample deviation of two or more runs that can be compared."
+    said = [say(mean if repeated else "One run in each row.")]
     if same:
         said.append(
             say("Same in every row: {all}.", all=[say("{a} {b}", a=Phrase(a), b=Name(b)) for a, b in same])
@@ -385,6 +394,7 @@ def _how(name, n, same):
     return join(said)
 
 
+_NO_DEVIATION = f" ± {MISSING}"
 _SUMMARY = ["column", "mean", "std", "shared_process"]
 
 
@@ -426,7 +436,7 @@ def _spent_table(frame, name, currency, members, runs):
     printed = {"share": share_text, "spent_s": lambda value: time_parts([value], whole)[0]}
     return Table(
         "spent",
-        say("Time spent by {f}", f=Name(name)) if len(levels) else say("Time spent"),
+        say("Time spent by {f}", f=Name(name)),
         (
             Heading("label", name),
             Heading("share", "share", printed["share"], bar=Bar(colour="colour")),

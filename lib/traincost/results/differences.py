@@ -16,6 +16,7 @@ from traincost.results.shares import draw_composition
 from traincost.results.tables import Bar, Heading, Table
 
 LEAST_SAID = 0.02  # of the difference: a smaller part is not named in prose
+FAR_APART = 100  # times as long: of so little, the ratio tells nothing
 ALIKE = 0.05  # relative: counts closer than this are as often
 _NO_PARTS = ["n_runs", "mean_s", "shortest_s", "longest_s"]
 
@@ -40,28 +41,38 @@ def differences(runs, *, name=""):
     table = analysis.difference(t, by)
     means = analysis.mean_runs(t, by)
     inside = occurrences(runs)
+    # On a page the hours say it; in JupyterLab `occurrences` draws it.
+    each = [block for block in inside.blocks if not isinstance(block, Figure)]
+    one_time = More(
+        say("How long one time of each section takes"),
+        (Earlier(("time-per-occurrence", "figure-occurrences", "figure-subsections")), *each),
+    )
     if len(table) < 2:
-        return Result.showing("differences", table, *inside.blocks, prefix=name, of=runs.label)
+        said = [say("{why}.", why=_nothing_to_compare(runs))]
+        return Result.showing(
+            "differences", table, said, *([one_time] if each else []), prefix=name, of=runs.label
+        )
     return Result.showing(
         "differences",
         table,
-        _why(table, by.name),
+        _why(table, by.name, runs.short(by.name)),
         _bars(means, by.name, runs),
-        _table(table, by.name, int(means["n_runs"].sum()), _colours(means, runs)),
-        More(
-            say("How long one time of each section takes"),
-            (
-                Earlier(("time-per-occurrence", "figure-occurrences", "figure-subsections")),
-                # On a page the hours above say it; in JupyterLab `occurrences` draws it.
-                *(block for block in inside.blocks if not isinstance(block, Figure)),
-            ),
-        ),
+        _table(table, by.name, int(means["n_runs"].sum()), _colours(means, runs), runs.short(by.name)),
+        one_time,
         prefix=name,
         of=runs.label,
     )
 
 
-def _why(table, by):
+def _nothing_to_compare(runs):
+    if len(runs) == 1:
+        return "There is one run, so none to compare it with"
+    if not runs.timing.paths:
+        return "The runs recorded no sections, so what makes some of them slow cannot be said"
+    return "No setting varies between the runs, so they are not compared"
+
+
+def _why(table, by, short):
     """The two levels, what their difference is made of, and how its largest part comes about."""
     slow, fast, total = (table.attrs[name] for name in ("slow", "fast", "total_s"))
     named = part_names(table["part"])
@@ -81,9 +92,9 @@ def _why(table, by):
     said = [
         say(
             "A run of {slow} takes {a}, one of {fast} {b}. Of the {total} between them, {parts}.",
-            slow=Name(slow),
+            slow=Name(short.get(slow, slow)),
             a=Number(key("level", by, slow, "mean_s"), float(whole["slow_s"]), time_text(whole["slow_s"])),
-            fast=Name(fast),
+            fast=Name(short.get(fast, fast)),
             b=Number(key("level", by, fast, "mean_s"), float(whole["fast_s"]), time_text(whole["fast_s"])),
             total=Number("difference.total_s", float(total), texts[-1]),
             parts=parts,
@@ -117,7 +128,7 @@ def _how(row, named):
         a=each[0],
         b=each[1],
         ratio=say(", {x} as long", x=Number(f"{base}.each_ratio", float(ratio), ratio_text(float(ratio))))
-        if np.isfinite(ratio)
+        if ratio <= FAR_APART
         else "",
         cause="" if as_often else _mostly(row),
     )
@@ -180,7 +191,7 @@ def _range(row):
     return f"{low} to {high}"
 
 
-def _table(table, by, n_runs, colours):
+def _table(table, by, n_runs, colours, short):
     slow, fast, total = (table.attrs[name] for name in ("slow", "fast", "total_s"))
     named = part_names(table["part"])
     sums = {name: table[name].sum() for name in ("slow_s", "fast_s", "more_s", "share")}
@@ -203,8 +214,8 @@ def _table(table, by, n_runs, colours):
         say("Where the {t} come from", t=Number("difference.total_s", float(total), time_text(total))),
         (
             Heading("label", "section", code=True, swatch="colour"),
-            Heading("slow_s", str(slow), of_total, hide_on_phone=True),
-            Heading("fast_s", str(fast), of_total, hide_on_phone=True),
+            Heading("slow_s", short.get(slow, str(slow)), of_total, hide_on_phone=True),
+            Heading("fast_s", short.get(fast, str(fast)), of_total, hide_on_phone=True),
             Heading("more_s", "more", more),
             Heading("share", "of the difference", share_text, bar=Bar(colour="colour", of="share")),
         ),

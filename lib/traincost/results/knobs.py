@@ -623,7 +623,7 @@ def _table(frame, runs, currency):
     if not (frame["row"] != ELSEWHERE).any():
         return None
     total_s = float(runs.runtime_s.sum())
-    by, levels = runs.axes[0].name, frame["level_low"].notna().any()
+    by, levels = runs.axes[0].name, runs.axes[0].n_levels > 1 and frame["level_low"].notna().any()
     apart = (frame["bound"] - frame["pooled_bound"]).abs() >= APART
     n_small = int(((frame["row"] == ELSEWHERE) & frame["bound"].notna()).sum())
 

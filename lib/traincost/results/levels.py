@@ -60,7 +60,9 @@ def levels(runs, *, name=""):
         "levels",
         table,
         _cells_table(cells, table, beside, len(runs)),
-        Figure.of("levels", each, draw_levels, _caption_levels, table, by.name, unit),
+        Figure.of("levels", each, draw_levels, _caption_levels, table, by.name, unit)
+        if len(runs) > 1
+        else None,
         More(
             say("Runtime by level: mean, median and range"),
             (_table(table, by, unit, ids), _table(beside, across, unit, ids, "levels-across")),

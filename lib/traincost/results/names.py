@@ -1,9 +1,12 @@
 """How the parts of a run are called and coloured: by the last part of a section's path, and by its kind."""
 
+import re
+
 from traincost.analysis.kinds import SETUP, hue_of
 from traincost.analysis.sections import OTHER, UNATTRIBUTED
 
 UNTIMED = "untimed"
+_CLASS = re.compile(r"^\[[^\]]+\]\w*\.(?=.)")  # as Lightning's profiler names the owner of a hook
 
 
 def section_names(paths):
@@ -29,8 +32,15 @@ def _ends(path, end):
 
 
 def part_names(parts):
-    """Return a mapping of the parts of a run to what they are called."""
-    return {**section_names(parts), UNATTRIBUTED: UNTIMED}
+    """Return a mapping of the parts of a run to what they are called.
+
+    >>> part_names(["fit/[Strategy].backward"])["fit/[Strategy].backward"]
+    'backward'
+    """
+    named = {**section_names(parts), UNATTRIBUTED: UNTIMED}
+    bare = {part: _CLASS.sub("", name) for part, name in named.items()}
+    told = list(bare.values())
+    return {part: bare[part] if told.count(bare[part]) == 1 else name for part, name in named.items()}
 
 
 def hue(part, section_kinds=None):

@@ -6,7 +6,7 @@ import pandas as pd
 
 from traincost.analysis.fields import ALL_RUNS
 from traincost.printing import count, time_text
-from traincost.results.numbers import number_of
+from traincost.results.numbers import number_of, plural
 from traincost.results.prose import Name, Number, say
 from traincost.results.result import More, Result
 from traincost.results.tables import MAX_RUN_ROWS, MAX_RUNS, Heading, Table, of_one
@@ -36,7 +36,11 @@ def provenance(runs, *, name=""):
         runs.result.tables.get("excluded"),
         runs.result.tables.get("notes"),
         More(
-            say("The {n} runs, slowest first", n=number_of("runtime.n", len(runs))),
+            say(
+                "The {n} {runs}, slowest first",
+                n=number_of("runtime.n", len(runs)),
+                runs=plural(len(runs), "run"),
+            ),
             (_runs_table(runs.frame, by, across),),
         ),
         More(

@@ -9,7 +9,7 @@ from traincost.analysis.sections import OTHER, UNATTRIBUTED
 from traincost.printing import count, percent, ratio_text, share_text, time_parts, time_text
 from traincost.results import fluid
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, cut, label_rows
-from traincost.results.names import hue, section_names
+from traincost.results.names import hue, part_names
 from traincost.results.numbers import (
     LARGE_REST,
     LEAST_SHARE,
@@ -29,6 +29,7 @@ from traincost.results.tables import ELSEWHERE, Bar, Heading, Table
 LEAST_INSIDE = 0.02  # of the part around it: what is named inside it
 APART = 0.02  # by which mean share and share of all hours differ, to tell both
 LEAST_LISTED = 0.001  # of a run: a smaller section stands in the details
+LONG = 40  # characters of a path: of a longer one, prose says the end
 LABELLED = 0.05  # of a bar: what is wide enough for its number
 
 
@@ -53,11 +54,7 @@ def shares(runs, *, name=""):
         "shares",
         table,
         _where_time_goes(table, runs.composition),
-        _table(table, runs.section_kinds, drawn),
-        More(
-            say("Shares in full: of all hours, where present, and what is inside"),
-            (_full(table, runs.section_kinds),),
-        ),
+        *_tables(table, runs.section_kinds, drawn),
         prefix=name,
         of=runs.label,
     )
@@ -164,7 +161,7 @@ def _dominant(parts, shares):
     some = _in_some(shares).get(top, "")
     return say(
         "{s} {is_} {x} of a run{some}{pooled}{inside}.",
-        s=Name(top),
+        s=Name(top if len(top) <= LONG else part_names(shares["section"])[top]),
         is_="is" if value <= 1 + sections.TOLERANCE else "takes",
         x=_part_share(top, value),
         some=some,
@@ -176,7 +173,7 @@ def _dominant(parts, shares):
 
 
 def _children(inside):
-    named = section_names(inside["section"])
+    named = part_names(inside["section"])
     return [
         say("{s} is {x}", s=Name(named[row.section]), x=_part_share(row.section, row.share))
         for row in inside.head(N_NAMED).itertuples()
@@ -250,6 +247,14 @@ def draw_composition(composition):
     return figure, [*legend, *cut(len(composition) - 1)]
 
 
+def _tables(table, section_kinds, drawn):
+    """The share of each section, and below it every statistic of these; none without a section."""
+    if len(table) < 2:
+        return ()
+    full = say("Shares in full: of all hours, where present, and what is inside")
+    return _table(table, section_kinds, drawn), More(full, (_full(table, section_kinds),))
+
+
 def _table(frame, section_kinds, drawn):
     """Share of a run by section, as a tree; the untimed rest is the last row."""
     n_small = int(((frame["share"] < LEAST_LISTED) & (frame["section"] != UNATTRIBUTED)).sum())
@@ -270,9 +275,10 @@ def _table(frame, section_kinds, drawn):
         int(frame["n_runs"].max()),
         holds=("sections", "unattributed", "cadence", "training"),
         note=say(
-            "Mean over {n} runs; indented sections lie inside the one above{everywhere}{small}.",
+            "Mean over {n} {runs}; indented sections lie inside the one above{everywhere}{small}.",
             n=number_of("sections.n_runs", frame["n_runs"].max()),
-            everywhere="; every section is in every run" if everywhere else "",
+            runs=plural(frame["n_runs"].max(), "run"),
+            everywhere="; every section is in every run" if everywhere and frame["n_runs"].max() > 1 else "",
             small=say(
                 "; {k} under {least} are below",
                 k=number_of("sections.n_small", n_small),

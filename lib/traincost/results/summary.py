@@ -15,6 +15,7 @@ from traincost.results.threats import uneven_endings
 
 LEAST_TOLD = 0.2  # of a run untimed: a reader must be warned of it
 LEAST_SEEN = 0.005  # of a run: what can be seen of the hatched end of a bar
+LEAST_DONE = 0.01  # of all hours: a change that saves less is not proposed
 MUCH_APART = 0.02  # by which shares differ that are worth telling apart
 
 
@@ -161,7 +162,7 @@ _STRONGEST = {
 def _what_to_do(runs, found, turned, price, currency):
     """Return what to do, and sentences on what that saves."""
     knob = found.knob
-    if knob is None:
+    if not _is_proposed(knob):
         return None, []
     name = knob["knob"]
     lead = say("{do}", do=Phrase(_imperative(knob)))
@@ -172,15 +173,28 @@ def _what_to_do(runs, found, turned, price, currency):
         paid = knob["saved_s"] / 3600 * price
         cost = say(" ({m} {c})", m=Number(key("knobs", name, "saved_money"), paid, money(paid)), c=currency)
     said = say(
-        "{now}. That saves at most {x} of a run, {t} of {total} in all{cost}{measured}.",
+        "{now}. That saves at most {x}, {t} of {total} in all{cost}{measured}.",
         now=_now(runs, knob),
-        x=_share(key("knobs", name, "bound"), knob["bound"]),
+        x=_at_most(knob),
         t=Number(key("knobs", name, "saved_s"), float(knob["saved_s"]), saved),
         total=Number("runtime.total_s", of_all, total),
         cost=cost,
         measured=_measured(turned, name),
     )
     return lead, [said, *_other_leader(found)]
+
+
+def _at_most(knob):
+    """The share of an average run, and that of all hours where it is another."""
+    of_run = say("{x} of a run", x=_share(key("knobs", knob["knob"], "bound"), knob["bound"]))
+    if abs(knob["bound"] - knob["pooled_bound"]) < MUCH_APART:
+        return of_run
+    pooled = _share(key("knobs", knob["knob"], "pooled_bound"), knob["pooled_bound"])
+    return say("{of_run} on average and {y} of all hours", of_run=of_run, y=pooled)
+
+
+def _is_proposed(knob):
+    return knob is not None and knob["pooled_bound"] >= LEAST_DONE
 
 
 def _imperative(knob):
@@ -250,10 +264,11 @@ def _why(runs, found):
     if not runs.timing.paths:
         return None
     parts = []
-    if found.knob is not None:
+    if _is_proposed(found.knob):
         parts.append(say("what it governs takes {x} of a run", x=_governed(found)))
     if found.training:
-        parts.append(say("training {x}", x=_share("training.share", found.training)))
+        said = "training {x}" if parts else "training takes {x} of a run"
+        parts.append(say(said, x=_share("training.share", found.training)))
     untimed = ""
     if found.untimed > LEAST_TOLD:
         untimed = say(
@@ -299,9 +314,9 @@ def _bar(runs, found):
         for part, share in shares.items()
         if share > 0
     ]
-    governed = [labels[part] for part in found.governed]
+    governed = [labels[part] for part in found.governed] if _is_proposed(found.knob) else []
     said = ""
-    if found.knob is not None and governed:
+    if governed:
         said = f"{found.knob['knob']} governs {share_text(found.knob['governed_share'])}"
     hatched = "; hatched: no section timed it" if shares[UNATTRIBUTED] >= LEAST_SEEN else ""
     return Bars(
@@ -356,7 +371,8 @@ def _facts(runs):
     if starts:
         first, last = starts[0][:10], starts[-1][:10]
         dates = say("{a}", a=When(first)) if first == last else say("{a} to {b}", a=When(first), b=When(last))
-        facts.append((dates, say("first and last start")))
+        said = "start" if len(runs) == 1 else "first and last start"
+        facts.append((dates, say(said)))
     return tuple(facts)
 
 
