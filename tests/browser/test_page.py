@@ -220,3 +220,19 @@ def test_accessibility(opened):
     page, _ = opened
     found = axe.run(page).response["violations"]
     assert [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in found] == []
+
+
+@pytest.mark.parametrize("name", ["golden"])
+@pytest.mark.parametrize("width", [1280])
+@pytest.mark.parametrize("scheme", ["light"])
+def test_a_page_is_short_enough_to_decide_from(opened):
+    page, _ = opened
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = false)")
+    visible = page.evaluate("document.body.innerText").split()
+    assert len([word for word in visible if any(c.isalnum() for c in word)]) <= 1_300
+    assert page.query_selector("#what-to-change").bounding_box()["y"] <= 1_200
+    stops = page.evaluate(
+        "[...document.querySelectorAll('a[href], summary, [tabindex=\"0\"]')]"
+        ".filter(e => e.checkVisibility()).length"
+    )
+    assert stops <= 45

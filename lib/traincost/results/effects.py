@@ -66,11 +66,13 @@ def effects(runs, response="runtime_s", *, of=1, name=""):
     table = with_sizes(found)
     of_runtime = response == "runtime_s"
     predicted = plan.left_out(what.frame, found.fields) if of_runtime else ()
+    threatened = threats(runs) if of_runtime else None
+    ordered = threatened is not None and "start order" in set(threatened.frame["threat"])
     return Result.showing(
         "effects",
         table,
-        _dependence(what, table, found) + _many(what, of),
-        [*threats(runs).sentences] if of_runtime else None,
+        _dependence(what, table, found, ordered) + _many(what, of),
+        [*threatened.sentences] if of_runtime else None,
         _table(table, what),
         More(
             say("Every statistic of each setting, all sizes, and whether the effects add up"),
@@ -82,7 +84,7 @@ def effects(runs, response="runtime_s", *, of=1, name=""):
                 spread_table(found, what),
                 cells_table(found, what),
                 _interactions(found.interactions, len(what.frame), what),
-                *(threats(runs).tables.values() if of_runtime else ()),
+                *(threatened.tables.values() if of_runtime else ()),
             ),
         ),
         prefix=name or ("" if of_runtime else response),
@@ -90,8 +92,8 @@ def effects(runs, response="runtime_s", *, of=1, name=""):
     )
 
 
-def _dependence(what, table, found):
-    """What the effects amount to, most important first."""
+def _dependence(what, table, found, ordered):
+    """What the effects amount to, most important first; `ordered` if start order is told of elsewhere."""
     tested = table[table["kind"] != "replicate"]
     missing = what.n_missing
     said = [_missing(what, missing)] if missing else []
@@ -107,8 +109,8 @@ def _dependence(what, table, found):
         if len(rows):
             said += sentences(what, rows, act_together)
     said += together(what, found)
-    said += _drift(what, found.judged.start)
-    return said + _far(what, found) + _fixed(tested)
+    said += _drift(what, found.judged.start, ordered)
+    return said + _far(what, found)
 
 
 def _details(what, table, found):
@@ -294,7 +296,7 @@ _VERDICTS = {
 }
 
 
-def _drift(what, start):
+def _drift(what, start, ordered):
     """A change of the machine, or of what it runs, over the sweep."""
     if start.get("verdict") == verdicts.DEPENDS:
         return [
@@ -306,7 +308,7 @@ def _drift(what, start):
                 change=what.change("start_order.change", abs(start["change"]), start["change"]),
             )
         ]
-    if start.get("verdict") == verdicts.GOES_WITH:
+    if start.get("verdict") == verdicts.GOES_WITH and not ordered:
         return [
             say(
                 "{what} changed over the sweep, but settings changed with it, so that neither can be told.",
@@ -341,22 +343,6 @@ def _far(what, found):
             changed=say("; counted in, the verdicts are: {v}", v=changed[:N_NAMED]) if changed else "",
         )
     ]
-
-
-def _fixed(tested):
-    said = []
-    fixed = tested[tested["fixed_by"] != ""]
-    for by, rows in fixed.groupby("fixed_by", sort=False):
-        said.append(
-            say(
-                "{f} {verb} fixed by {by}: {it} tested on the means of its levels.",
-                f=_first(tuple(rows["factor"])),
-                verb="is" if len(rows) == 1 else "are",
-                it="it is" if len(rows) == 1 else "they are",
-                by=Name(by),
-            )
-        )
-    return said
 
 
 def _relations(what, tested):
@@ -525,7 +511,10 @@ def _table(frame, what):
         holds=("effects", "start_order", "far", "response"),
         note=say(
             "η² of {n} runs; the upright line and chance are what an unrelated setting reaches on "
-            "average. p: family-wise, {b} permutations.",
+            "average. p: family-wise, {b} permutations.{fixed}",
+            fixed=" A setting that another fixes is tested on the means of that one's levels."
+            if (frame["fixed_by"] != "").any()
+            else "",
             n=number_of("effects.n_runs", n),
             b=number_of("effects.n_permutations", frame["n_permutations"].max() if len(frame) else 0),
         ),

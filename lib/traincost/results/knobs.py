@@ -661,17 +661,17 @@ def _table(frame, runs, currency):
 def _note(by, n_small, some_rarer):
     said = []
     if by:
-        said.append(say("Line on a bar: range over the levels of {by}.", by=Name(by)))
+        said.append(say("Line: range over the levels of {by}.", by=Name(by)))
     if some_rarer:
-        said.append(say("Of what is done less often, each time is taken to be equally long."))
+        said.append(say("Each time that a section runs is taken to be equally long."))
     if n_small:
         said.append(
             say(
                 "{n} more {settings} would save under {least} and {are} not listed.",
                 n=number_of("knobs.n_small", n_small),
                 settings=plural(n_small, "setting"),
-                least=Number("knobs.least_listed", LEAST_LISTED, share_text(LEAST_LISTED)),
                 are=plural(n_small, "is", "are"),
+                least=Number("knobs.least_listed", LEAST_LISTED, share_text(LEAST_LISTED)),
             )
         )
     return join(said) if said else None

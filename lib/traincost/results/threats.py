@@ -98,8 +98,8 @@ def _order(runs, started_s):
         for row in rows.head(N_NAMED).itertuples()
     ]
     sentence = say(
-        "Runs were started in the order of a setting: {said} of the variance of when they started{more}. A "
-        "machine that changed meanwhile would look like its effect.",
+        "{said} of the variance of when the runs started{more}: a machine that changed meanwhile would "
+        "look like its effect.",
         said=said,
         more=say(", and {n} more", n=number_of("threats.order.n_more", len(rows) - N_NAMED))
         if len(rows) > N_NAMED
@@ -269,9 +269,8 @@ def _overlap(runs, tried, described):
     # In very many runs, what rounding and the ends of a queue do would be significant too.
     goes = row["p"] <= analysis.ALPHA and row["rho"] >= analysis.MIN_RHO
     sentence = say(
-        "Runs overlapped in time{host}: in {x} of their time another was at work, up to {most} at "
-        "once{goes}.",
-        host=" on one machine" if hosts is not None else "; on which machines is not recorded",
+        "Runs overlapped on {host}: in {x} of their time another was at work, up to {most} at once{goes}.",
+        host="one machine" if hosts is not None else "machines that are not recorded",
         x=share("threats.overlap.share", row["share"]),
         most=number_of("threats.overlap.most", row["most"]),
         goes=say(
@@ -281,7 +280,7 @@ def _overlap(runs, tried, described):
             p=Number("threats.overlap.p", float(row["p"]), probability(row["p"])),
         )
         if goes
-        else "; runtime does not go with how many were at work, as far as these runs tell"
+        else "; as far as these runs tell, runtime does not go with that number"
         if row["p"] == row["p"]
         else "",
     )
