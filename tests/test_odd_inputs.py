@@ -53,7 +53,7 @@ def test_yaml_that_says_two_things_is_refused_in_one_line(tmp_path, capsys, text
 
 
 @pytest.mark.parametrize("levels", [("off", "on"), (False, True)])
-def test_a_plan_knows_a_level_as_it_is_written_and_counts_it_once(tmp_path, capsys, levels):
+def test_a_plan_counts_a_level_once_however_it_is_written(tmp_path, capsys, levels):
     for i in range(6):
         config = {"amp": levels[i % 2], "lr": 0.001, "seed": i // 2}
         write_run(tmp_path / "runs" / f"{i}", record(f"{i}", config=config, runtime_s=60.0 + i))
@@ -77,7 +77,7 @@ def test_parameters_may_come_through_a_pipe(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_path_in_a_file_of_parameters_may_lie_beside_it(tmp_path, monkeypatch, capsys):
+def test_a_path_in_a_parameter_file_may_lie_beside_it(tmp_path, monkeypatch, capsys):
     (tmp_path / "params").mkdir()
     (tmp_path / "params" / "claims.yaml").write_text("claims: 3")
     (tmp_path / "params" / "p.yaml").write_text("claims: claims.yaml")
@@ -113,7 +113,7 @@ def test_a_link_to_a_host_without_a_scheme_is_refused(address):
     checks.check(links={"text": "../other/x.html", "more": "https://example.org//x"})
 
 
-def test_the_folder_of_one_report_is_told_from_that_of_all(tmp_path):
+def test_the_folder_of_one_report_differs_from_that_of_all(tmp_path):
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / "profiling.json").write_text('{"format": "traincost/report/1"}')
     with pytest.raises(ValueError, match="is the folder of a report; give the one that holds it"):
@@ -125,7 +125,7 @@ def test_the_folder_of_one_report_is_told_from_that_of_all(tmp_path):
 
 
 @pytest.mark.slow
-def test_names_that_are_no_utf8_make_a_page_at_every_level(tmp_path):
+def test_names_not_utf8_make_a_page_at_every_level(tmp_path):
     odd = os.path.join(os.fsencode(tmp_path), b"r\xffn")
     small(tmp_path / "runs")
     os.rename(tmp_path / "runs" / "lr_0", os.path.join(os.fsencode(tmp_path), b"runs", b"l\xfer"))

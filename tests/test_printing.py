@@ -77,7 +77,7 @@ def test_an_interval_of_time_has_one_unit():
     ]
 
 
-def test_a_small_share_is_never_zero_and_a_large_one_never_all():
+def test_small_shares_are_never_zero_and_large_never_all():
     assert texts(printing.share_text, 0.47513, 0.0005, 0.0004, 0, 1, 0.9996, -0.0001, -0.052, 3.2) == [
         "47.5 %",
         "0.1 %",

@@ -30,6 +30,7 @@ MAY_IMPORT = {
     "pages": PLAIN | {"measure", "reading", "analysis", "estimation", "results"},
 }
 MAY_IMPORT["__main__"] = {*MAY_IMPORT}
+MOST_WORDS = 10
 NO_FILES = ("analysis", "estimation")
 PACKAGE_DATA = r'\(resources\.files\(__package__\) / "(accelerators|grid)\.csv"\)\.read_text\('
 
@@ -172,6 +173,16 @@ def test_public_functions_have_docstrings():
         for node in tree.body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
                 assert ast.get_docstring(node), f"{path.name}: {node.name}"
+
+
+def test_names_of_tests_have_at_most_ten_words():
+    names = [
+        node.name
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
+    assert [name for name in names if len(name.removeprefix("test_").split("_")) > MOST_WORDS] == []
 
 
 def test_paths_are_where_the_design_says():

@@ -145,7 +145,7 @@ def test_parts_too_small_to_be_seen_are_drawn_as_one():
 NO_COUNTS = dict.fromkeys(("count_before", "count_after", "call_before_s", "call_after_s"), np.nan)
 
 
-def test_small_parts_are_one_row_of_the_table_and_the_rows_sum_to_the_change():
+def test_small_parts_share_a_row_and_rows_sum_to_change():
     parts = parts_of(-0.5, 0.4, 0.3, *[0.003] * 300).assign(**NO_COUNTS)
     table = parts_table(SimpleNamespace(parts=parts, change_s=parts["total_s"].sum()), 12)
     rows = table.frame

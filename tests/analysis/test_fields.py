@@ -145,7 +145,7 @@ def test_a_setting_that_goes_with_a_host_is_marked():
     assert [f.name for f in fields.tested(found.values())] == ["A"]
 
 
-def test_a_recorded_device_is_a_place_and_a_chosen_one_a_factor():
+def test_recorded_devices_are_places_and_chosen_ones_factors():
     devices = ["A100", "H100"] * 4
     runs = pd.DataFrame({"config.A": list("aabb") * 2, "config.device": devices, "device": devices})
     assert fields.describe(runs)[1].kind == "place"

@@ -180,7 +180,7 @@ def test_small_settings_are_counted_and_not_listed():
     assert plain(small[2]) == "0.025 %"
 
 
-def test_the_setting_stands_with_its_value_and_how_often_it_happens():
+def test_a_setting_has_its_value_and_how_often_it_happens():
     config = {"task": ["a", "b"], "trainer.val_check": [0.5, 0.5]}
     rows = [(0, "eval", 40.0, 10), (1, "eval", 50.0, 20)]
     knobs = (Knob("val_check", ("eval",), "cadence", "evaluate once per run"),)
@@ -191,7 +191,7 @@ def test_the_setting_stands_with_its_value_and_how_often_it_happens():
     ]
 
 
-def test_what_is_saved_is_told_in_money_where_a_price_is():
+def test_savings_are_told_in_money_where_there_is_a_price():
     runs = runs_of(
         {"task": ["a", "b"]}, [3600.0] * 2, [(0, "eval", 1800.0, 1)], knobs=(Knob("k", ("eval",)),)
     )
@@ -351,7 +351,7 @@ def test_alike_occurrences_are_called_different_in_one_of_twenty():
     assert np.mean([x not in (occurrences.ALIKE, occurrences.UNKNOWN) for x in found]) <= 0.05
 
 
-def test_a_knob_of_sections_that_some_runs_have_says_what_it_saves_there():
+def test_a_knob_of_some_runs_says_what_it_saves_there():
     text = said({"name": "k", "sections": ["ckpt"]})
     assert "governs 2.5 % of a run and saves at most 2.5 % on average" in text
     assert "k is in 1 of 2 runs, of which it saves at most 5.0 % on average." in text
@@ -362,7 +362,7 @@ def test_hours_saved_are_those_of_completed_runs():
     assert "over all completed runs together" in said({"name": "k", "sections": ["epoch/eval"]})
 
 
-def test_threads_never_save_more_than_all_or_speed_up_without_end():
+def test_threads_never_save_all_or_speed_up_without_end():
     rows = [(run, path, 90.0, 1) for run in (0, 1) for path in ("load", "train")]
     answer = knobs_of(runs_of({"a": ["x", "y"]}, [100.0] * 2, rows, knobs=(Knob("k", ("load", "train")),)))
     row = answer.frame.iloc[0]

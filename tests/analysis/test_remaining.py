@@ -50,7 +50,7 @@ def left(runs, at_once=None, **proposal):
     return remaining.remaining(runs.frame, runs.described, runs.excluded, asked, at_once)
 
 
-def test_the_runs_that_remain_are_those_of_the_grid_that_did_not():
+def test_runs_that_remain_are_those_missing_from_the_grid():
     runs = runs_with(range(30), at_work=[30, 31], failed=[32])
     found = left(runs)
     whole = found.frame.iloc[-1]
@@ -62,7 +62,7 @@ def test_the_runs_that_remain_are_those_of_the_grid_that_did_not():
     assert len(found.frame) == 3
 
 
-def test_a_run_at_work_counts_with_what_is_left_of_it():
+def test_a_running_run_counts_with_what_is_left():
     def hours(so_far_s):
         return left(runs_with(range(35), at_work=[35], so_far_s=so_far_s)).frame["hours"].iloc[-1]
 

@@ -70,7 +70,7 @@ def test_unequal_spread_gives_games_howell():
     assert (row.low, row.high) == pytest.approx((interval.low, interval.high))
 
 
-def test_the_largest_pair_comes_first_and_many_levels_meet_the_least_only():
+def test_the_largest_pair_leads_many_levels_meet_the_least():
     rng = np.random.default_rng(2)
     level = np.repeat(np.arange(30), 4)
     found = ratios_of(

@@ -96,7 +96,7 @@ def limited(rng, limit_s=130.0):
     return config, np.where(runtime_s > limit_s, limit_s * (1 + 0.001 * rng.random(len(config))), runtime_s)
 
 
-def test_runs_that_end_at_a_time_limit_are_counted_by_level():
+def test_runs_ended_by_a_time_limit_are_counted_by_level():
     config, runtime_s = limited(np.random.default_rng(3))
     n = int((runtime_s >= 130).sum())
     answer = tc.threats(made(config, runtime_s))
@@ -187,7 +187,7 @@ def test_a_nested_setting_is_no_axis_of_a_grid():
     assert "missing" not in set(tc.threats(made(config, np.linspace(50, 99, len(config)))).frame["threat"])
 
 
-def test_a_setting_of_one_level_alone_is_no_axis_of_a_grid():
+def test_a_setting_of_one_level_is_no_grid_axis():
     config = grid(optimizer=["adam", "sgd"], lr=[1, 2], momentum=[0.9, 0.99, np.nan], seed=[0, 1])
     config.loc[config["optimizer"] == "adam", "momentum"] = np.nan
     assert "missing" not in set(tc.threats(made(config, np.linspace(50, 99, len(config)))).frame["threat"])
@@ -250,7 +250,7 @@ def test_starts_in_whole_seconds_make_no_overlap():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("slots", [2, 4, 36])
-def test_runs_of_a_pool_that_do_not_slow_each_other_down(slots):
+def test_a_pool_without_slowing_is_rarely_called_overlap(slots):
     rng = np.random.default_rng(slots)
     p = [tc.threats(pooled(rng, slots)).frame.query("threat == 'overlap'")["p"].iloc[0] for _ in range(200)]
     assert np.mean(np.array(p) <= 0.05) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 200)

@@ -177,7 +177,7 @@ TEXTS = """() => {
 }"""
 
 
-def test_the_text_of_bars_has_one_size_and_contrast_and_stays_in_them(opened):
+def test_text_in_bars_has_one_size_contrast_and_room(opened):
     found = opened.evaluate(TEXTS)
     assert len(found) > 60
     assert {text[0] for text in found} == {12, 13}
@@ -185,7 +185,7 @@ def test_the_text_of_bars_has_one_size_and_contrast_and_stays_in_them(opened):
     assert [text for text in found if text[2]] == []
 
 
-def test_one_drawing_of_a_bar_is_seen_and_nothing_is_wider_than_the_window(opened, width):
+def test_one_drawing_of_a_bar_shows_and_fits_the_window(opened, width):
     assert opened.evaluate("document.documentElement.scrollWidth") <= width
     seen = opened.eval_on_selector_all(
         "svg.fluid", "all => all.filter(s => s.checkVisibility()).map(s => s.classList[1] || '')"
@@ -208,7 +208,7 @@ def test_labels_of_a_bar_lie_apart(opened):
     assert overlapping == []
 
 
-def test_a_bar_is_beside_its_number_and_below_its_row_on_a_phone(opened, width):
+def test_a_bar_moves_below_its_row_on_a_phone(opened, width):
     rows = opened.eval_on_selector_all(
         "#table-sections tbody tr",
         "all => all.map(r => [r, r.querySelector('svg.cell'), r.querySelector('td.number')]"

@@ -75,7 +75,7 @@ def test_contents_links_land(opened):
 @pytest.mark.parametrize("name", ["golden", "milestones"])
 @pytest.mark.parametrize("width", [1440])
 @pytest.mark.parametrize("scheme", ["light"])
-def test_numbers_lead_to_what_holds_them_and_the_contents_stay_in_view(opened):
+def test_numbers_lead_to_their_source_and_contents_stay_in_view(opened):
     page, _ = opened
     links = page.query_selector_all("main a:has(> data)")
     assert len(links) > 10
@@ -109,7 +109,7 @@ def wide_tables(page):
 
 
 @pytest.mark.parametrize("name", ["demo", "milestones"])
-def test_a_wide_table_keeps_its_row_headings_and_shades_the_edge_with_more(opened, width):
+def test_a_wide_table_keeps_row_headings_and_shades_its_edge(opened, width):
     page, _ = opened
     tables = wide_tables(page)
     assert tables or width == 1440

@@ -92,7 +92,7 @@ def test_no_heading_is_left_behind(printed):
         assert follows, heading
 
 
-def test_nothing_is_clipped_and_what_only_a_screen_needs_is_not_printed(printed):
+def test_print_clips_nothing_and_omits_what_only_screens_need(printed):
     texts, sheets = printed
     assert texts["wide"] == []
     assert "Skiptothe" not in "".join(sheets)

@@ -33,7 +33,7 @@ def test_lstm_is_counted_forward_and_backward():
     assert count_step_flop(lstm, lambda out: out[0].sum(), x)[0] == 3 * forward
 
 
-def test_the_fast_path_of_the_encoder_is_switched_off_and_on():
+def test_the_fast_path_of_encoders_is_switched_off_and_on():
     layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
     encoder, x = nn.TransformerEncoder(layer, 2).eval(), torch.ones(3, 7, 16)
     forward = 2 * (2 * 3 * 7 * (4 * 16 * 16 + 2 * 16 * 32) + 2 * 3 * 7 * 7 * (16 + 16))
@@ -70,7 +70,7 @@ def test_products_with_vectors_are_counted():
     assert count_forward_flop(bilinear, torch.ones(2, 3), torch.ones(2, 4))[0] == 2 * 2 * 3 * 4 * 5
 
 
-def test_what_may_be_most_of_the_work_is_refused_by_name():
+def test_uncounted_operations_that_may_dominate_are_refused_by_name():
     with pytest.raises(ValueError, match=r"no formula is known for aten\._fft"):
         count_flop(lambda: torch.fft.fft(torch.ones(8)))
 

@@ -353,7 +353,7 @@ def test_total_flos_of_a_model_of_images_is_not_used(tmp_path):
     assert "takes every pixel value for a token" in questions["reason"].iloc[0]
 
 
-def test_total_flos_of_an_image_model_is_counted_anew_by_its_patches(tmp_path):
+def test_total_flos_of_an_image_model_is_recounted_by_patches(tmp_path):
     shutil.copytree(DATA / "huggingface", tmp_path / "runs")
     before, _ = estimated(tmp_path / "runs")
     configs = sorted(path.parent for path in (tmp_path / "runs").rglob("trainer_state.json"))
@@ -425,7 +425,7 @@ def test_a_sheet_that_gives_no_estimate_is_refused(tmp_path):
         estimates.estimate_systems(reported.frame)
 
 
-def test_the_time_of_a_burden_is_the_stages_or_the_whole_run(tmp_path):
+def test_the_time_of_a_burden_is_the_stage_or_run(tmp_path):
     timed = {"counted_flop": 1e10, "processors": 2, "rate_flops_per_s": 1e9, "time_s": 20.0}
     block = {"stages": [{"counted_flop": 1e10}], "processors": 2, "rate_flops_per_s": 1e9}
     write_run(tmp_path / "whole", record("whole", compute=block, runtime_s=50.0))

@@ -34,7 +34,7 @@ def figures(**given):
     return of({"figures": given})[0].iloc[0]
 
 
-def test_the_strongest_evidence_is_the_estimate_and_the_others_are_checks():
+def test_the_strongest_evidence_is_the_estimate_the_others_check_it():
     given = {**LANGUAGE, **HARDWARE, "utilisation": "50%", "stated_compute_flop": "6.5e19"}
     table, found, _ = of({"figures": given})
     assert list(found["method"]) == [
@@ -52,7 +52,7 @@ def test_the_strongest_evidence_is_the_estimate_and_the_others_are_checks():
     assert figures(third_party_compute_flop="1e20")["method"] == "third party"
 
 
-def test_a_ratio_above_three_is_a_contradiction_and_in_no_fit():
+def test_a_ratio_above_three_is_contradictory_and_not_fitted():
     near, far = {**LANGUAGE, "burden_flop": 3e20}, {**LANGUAGE, "burden_flop": 3e22}
     above = {**LANGUAGE, "burden_flop": 3e19}
     table, _, reported = of(*({"figures": each} for each in (near, far, above)))

@@ -148,7 +148,7 @@ def test_a_gpu_counter_that_ran_backwards_is_dropped(monkeypatch):
     assert "ran backwards: the driver was loaded again" in nvml.problems[0]
 
 
-def test_a_driver_that_is_missing_is_a_problem_and_no_error():
+def test_a_missing_driver_is_a_problem_and_no_error():
     class Broken(Library):
         def nvmlInit(self):
             raise RuntimeError("Driver Not Loaded")
@@ -174,7 +174,7 @@ def test_a_machine_without_counters_has_no_energy_column(tmp_path):
     assert not any("energy" in name for name in meter.columns())
 
 
-def test_a_counter_that_wraps_often_is_read_while_the_run_goes(tmp_path):
+def test_a_counter_that_wraps_often_is_read_during_the_run(tmp_path):
     path = zone(tmp_path, "intel-rapl:0", "package-0", 0, limit=1000)
     counters = Counters(rapl=Rapl(tmp_path), nvml=NO_GPU, every_s=0.01)
     counters.start()

@@ -91,7 +91,7 @@ def test_decorator_and_tracked_iterable(tmp_path, clock):
     assert step.__name__ == "step"
 
 
-def test_decorator_inside_a_section_is_relative_to_where_it_is_called(tmp_path):
+def test_a_decorator_is_relative_to_the_section_it_runs_in(tmp_path):
     with Recorder(tmp_path) as run:
         step = run.section("step")(lambda: None)
         with run.section("epoch"):
@@ -134,7 +134,7 @@ def test_open_sections_are_written_with_their_time_so_far(tmp_path):
         assert record["sections"]["epoch/train"]["count"] == 1
 
 
-def test_a_section_that_opens_and_closes_no_other_is_in_sight_while_it_lasts(tmp_path):
+def test_a_section_without_children_is_visible_while_it_lasts(tmp_path):
     with Recorder(tmp_path, write_every_s=0.05) as run, run.section("long"):
         assert wait_for(lambda: read(tmp_path)["sections"].get("long", {}).get("seconds", 0) > 0.1)
 
@@ -149,7 +149,7 @@ def test_nothing_is_written_between_turns_or_after_the_end(tmp_path):
     assert (tmp_path / "run.json").stat().st_mtime_ns == before
 
 
-def test_a_thread_that_outlives_the_run_is_cut_at_its_end(tmp_path):
+def test_a_thread_outliving_the_run_is_cut_at_its_end(tmp_path):
     inside, leave = threading.Event(), threading.Event()
 
     def work(run):
@@ -168,7 +168,7 @@ def test_a_thread_that_outlives_the_run_is_cut_at_its_end(tmp_path):
     assert record["sections"]["late"]["seconds"] <= record["runtime_s"]
 
 
-def test_a_recorder_made_before_a_fork_records_the_child_that_enters_it(tmp_path):
+def test_a_recorder_made_before_a_fork_records_the_child(tmp_path):
     script = f"""
         import os
         from traincost import Recorder
@@ -414,7 +414,7 @@ def test_a_killed_run_leaves_a_whole_record(tmp_path, delay_s):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_disk_that_cannot_be_written_warns_once_and_fails_at_the_end(tmp_path, monkeypatch):
+def test_an_unwritable_disk_warns_once_and_fails_at_the_end(tmp_path, monkeypatch):
     calls = []
 
     def full(*args):
@@ -508,7 +508,7 @@ def test_a_section_inside_itself_is_one_of_its_own(tmp_path, clock):
     assert "first_s" not in read(tmp_path)["sections"]["a/a/a"]
 
 
-def test_of_several_threads_the_first_is_the_one_that_began_first(tmp_path, clock):
+def test_the_first_thread_is_the_one_that_began_first(tmp_path, clock):
     def work(run, seconds):
         for each in seconds:
             with run.section("load"):
@@ -537,7 +537,7 @@ def test_the_wait_that_finds_the_end_is_no_occurrence(tmp_path, clock):
     assert extent(tmp_path, "load") == (3, 2, 3)
 
 
-def test_times_added_one_by_one_have_an_extent_and_sums_none(tmp_path):
+def test_single_times_have_an_extent_and_sums_have_none(tmp_path):
     with Recorder(tmp_path) as run:
         for seconds in (2.0, 6.0, 1.0):
             run.add("a", seconds)

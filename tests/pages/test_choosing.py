@@ -246,7 +246,7 @@ def test_a_widget_says_what_was_refused(runs):
     assert choice.choices["where"] == {}
 
 
-def test_a_range_has_no_more_places_than_can_be_moved_to():
+def test_a_range_has_only_steps_one_can_move_to():
     values = np.arange(10_000.0)
     stops = controls._stops(values)
     assert len(stops) == controls.MAX_STOPS

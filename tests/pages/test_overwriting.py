@@ -54,7 +54,7 @@ def test_a_report_that_does_not_list_its_runs_is_replaced(tmp_path):
         ("vae/sweep", "sweep"),
     ],
 )
-def test_a_folder_with_a_name_of_tools_takes_in_its_parent(tmp_path, monkeypatch, path, name):
+def test_a_folder_named_by_a_tool_takes_in_its_parent(tmp_path, monkeypatch, path, name):
     (tmp_path / path).mkdir(parents=True)
     assert publish._telling(str(tmp_path / path)) == name
     monkeypatch.chdir(tmp_path / path)

@@ -137,7 +137,7 @@ def test_papermill_builds_the_comparison_too_and_hides_paths(tmp_path):
     assert str(tmp_path) not in page + resources["outputs"]["./compare.json"].decode()
 
 
-def test_the_comparison_says_what_changed_and_lists_what_has_no_pair(tmp_path):
+def test_a_comparison_says_changes_and_lists_unpaired_runs(tmp_path):
     folder, name = built(tmp_path, "compare")
     text = re.sub(r"<[^>]+>", "", page_of(folder, name))
     assert "Changed setting, the likely cause: evaluate ((no such setting) before, once after)." in text
@@ -151,7 +151,7 @@ def test_the_comparison_says_what_changed_and_lists_what_has_no_pair(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_page_shows_bounds_against_what_was_saved_only_if_asked(tmp_path):
+def test_bounds_stand_against_what_was_saved_only_if_asked(tmp_path):
     folder, _ = built(tmp_path, "reruns")
     text = re.sub(r"<[^>]+>", "", page_of(folder))
     assert (
@@ -179,7 +179,7 @@ def test_directories_whose_names_read_as_something_else(tmp_path, name, monkeypa
 
 
 @pytest.mark.slow
-def test_nothing_beside_the_runs_or_in_the_users_profile_is_loaded(tmp_path, monkeypatch):
+def test_nothing_beside_the_runs_or_in_profiles_is_loaded(tmp_path, monkeypatch):
     runs = small_collection(tmp_path / "runs", 2)
     planted = f"open({str(tmp_path / 'planted')!r}, 'w').close()"
     (runs / "seaborn.py").write_text(planted)
@@ -206,7 +206,7 @@ def test_nothing_beside_the_runs_or_in_the_users_profile_is_loaded(tmp_path, mon
 
 
 @pytest.mark.slow
-def test_a_knob_that_matches_no_section_is_told_at_the_command_line(tmp_path, capsys):
+def test_the_command_line_names_a_knob_without_sections(tmp_path, capsys):
     runs = small_collection(tmp_path / "runs", 2)
     knobs = tmp_path / "params.yaml"
     knobs.write_text("knobs: [{name: k, sections: [evla]}, {name: e, sections: [eval]}]")
@@ -379,7 +379,7 @@ def test_nothing_to_report_ends_with_one_line(tmp_path, monkeypatch, capfd, cont
 
 
 @pytest.mark.slow
-def test_a_page_goes_where_it_is_sent_and_by_default_to_reports(tmp_path, monkeypatch, capsys):
+def test_a_page_goes_where_sent_and_else_to_reports(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     small_collection(tmp_path / "sweep", 2)
     assert main(["page", "sweep"]) == 0
@@ -516,7 +516,7 @@ def test_a_kernel_that_dies_is_told_and_writes_no_page(tmp_path, monkeypatch, ca
     assert not (tmp_path / "out").exists()
 
 
-def test_a_notebook_of_ones_own_becomes_a_page_where_it_lies(tmp_path, monkeypatch):
+def test_a_users_notebook_becomes_a_page_where_it_lies(tmp_path, monkeypatch):
     nb = nbformat.read(ROOT / "notebooks/compare.ipynb", as_version=4)
     nb.cells.insert(0, nbformat.v4.new_code_cell("import helper\nopen('data.txt').close()"))
     folder = tmp_path / "analyses"
@@ -542,7 +542,7 @@ def test_a_page_is_computed_with_one_thread_unless_asked_otherwise(tmp_path, mon
     assert nb.cells[0].outputs[0].text == "['1', '3']\n"
 
 
-def test_a_kernel_that_dies_before_its_first_cell_is_started_again():
+def test_a_kernel_that_dies_early_is_started_again():
     tries = []
 
     def execute(last):

@@ -46,7 +46,7 @@ def test_the_newest_comes_first_and_names_decide_among_equals(tmp_path):
     assert "<script" not in page
 
 
-def test_what_is_no_report_is_passed_over_and_names_are_text(tmp_path):
+def test_other_files_are_passed_over_and_names_are_text(tmp_path):
     report(tmp_path / "good", title="<img src=x onerror=alert(1)>", summary=["<b>&"])
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "profiling.json").write_text("{")

@@ -115,6 +115,6 @@ def test_lists_of_half_a_megabyte_cost_a_page_little(tmp_path):
     assert report["n_runs"] == 36
 
 
-def test_where_every_runtime_is_beyond_measure_there_is_nothing_to_report(tmp_path):
+def test_runtimes_all_beyond_measure_leave_nothing_to_report(tmp_path):
     with pytest.raises(NothingToReport, match="beyond"):
         read(tmp_path, {"runtime_s": 1e20})

@@ -88,7 +88,7 @@ BOX = "╭──── Traceback (most recent call last) ────╮\n│ a.
         ("", None),
     ],
 )  # fmt: skip
-def test_how_the_end_of_a_console_log_tells_of_the_run(tmp_path, text, status):
+def test_the_end_of_a_console_log_tells_the_status(tmp_path, text, status):
     path = tmp_path / "output.log"
     path.write_text(text)
     found = endings.of_console(str(path))

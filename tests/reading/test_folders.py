@@ -77,7 +77,7 @@ site.build(sys.argv[2])
 
 
 @pytest.mark.slow
-def test_a_writer_killed_at_any_step_leaves_old_files_or_new(tmp_path):
+def test_a_writer_killed_anywhere_leaves_old_files_or_new(tmp_path):
     codes = []
     for step in range(7):
         folder = tmp_path / f"{step}"

@@ -32,7 +32,7 @@ def test_sections_that_overlap_are_named():
     assert "together they take 40.0 % longer than the runs" in text
 
 
-def test_a_section_of_several_threads_is_no_part_above_the_whole():
+def test_a_section_of_threads_never_exceeds_the_whole():
     answer = tc.shares(runs_of({"a": ["x"]}, [100.0], [(0, "load", 320.0, 1)]))
     assert "load: 3.2 × the runtime of its runtime" not in str(answer)
     assert "320" not in str(answer)
@@ -40,14 +40,14 @@ def test_a_section_of_several_threads_is_no_part_above_the_whole():
     assert "320.0 %" not in answer.tables["sections"].to_markdown()
 
 
-def test_overlap_in_some_runs_is_said_though_the_mean_has_a_rest():
+def test_overlap_in_some_runs_is_said_despite_a_rest():
     rows = [(0, "a", 80.0, 1), (0, "b", 70.0, 1), (1, "a", 20.0, 1)]
     text = str(tc.shares(runs_of({"a": ["x", "y"]}, [100.0, 100.0], rows)))
     assert "In some runs top-level sections overlap in time" in text
     assert "together take 1.5 × as long as the run" in text
 
 
-def test_a_section_that_only_some_runs_have_says_its_share_there():
+def test_a_section_of_some_runs_says_its_share_there():
     text = said_of([(0, "eval", 40.0, 2), (0, "train", 30.0, 2), (1, "train", 70.0, 2)])
     assert "eval is 20.0 % (in 1 of 2 runs, 40.0 % of these)." in text
     assert "train is 50.0 % of a run." in text

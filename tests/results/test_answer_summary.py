@@ -49,7 +49,7 @@ def test_the_answer_says_what_to_do_and_what_it_saves():
     assert "316 h in all, 12 completed runs." in text
 
 
-def test_what_it_saves_is_told_in_money_where_a_price_is():
+def test_the_answer_tells_savings_in_money_where_priced():
     text = str(tc.summary(sweep(), price_per_hour=2.0, devices=3)).replace("\N{NO-BREAK SPACE}", " ")
     assert "114 h of 316 h in all (683 USD)" in text
 
@@ -76,7 +76,7 @@ def test_the_headline_takes_the_kind_that_is_asked_for():
     assert finding(runs) == "Data loading, not training, takes the time"
 
 
-def test_a_knob_that_saves_more_hours_leads_over_the_mean_run():
+def test_a_knob_leads_by_hours_over_the_mean_run():
     rows = [(0, "load", 0.6 * 360_000, 1), (0, "eval", 0.1 * 360_000, 1)]
     for i in range(1, 6):
         rows += [(i, "load", 36.0, 1), (i, "eval", 0.5 * 3600, 1)]

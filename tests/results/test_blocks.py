@@ -64,7 +64,7 @@ def test_an_answer_is_the_summary_in_the_json():
     assert data["captions"] == {"bars.n": "figure-answer"}
 
 
-def test_an_answer_of_other_runs_has_a_place_of_its_own():
+def test_an_answer_of_other_runs_has_its_own_place():
     made = html.prefixed(Result.showing("summary", FRAME, answer(figure=bars())).html(), "second")
     assert '<section id="answer-second" aria-labelledby="answer-second-finding">' in made
     assert '<h2 id="answer-second-finding">' in made
@@ -83,7 +83,7 @@ def table(frame, *headings, **options):
     return Table("t", say("A table."), headings, frame, 1, **options)
 
 
-def test_what_is_inside_details_counts_and_what_is_empty_is_left_out():
+def test_details_count_and_empty_parts_are_left_out():
     inside = table(FRAME, Heading("share", "share", two))
     result = Result.showing(
         "s",
@@ -145,7 +145,7 @@ def test_a_bar_stands_in_a_column_before_its_number():
     )
 
 
-def test_a_phone_sees_fewer_columns_and_a_verdict_under_the_name():
+def test_a_phone_sees_fewer_columns_and_verdicts_below_names():
     frame = pd.DataFrame({"a": ["x"], "verdict": ["depends <b>"], "n": [3], "b": [1.0], "now": ["now 0.25"]})
     headings = (
         Heading("a", "a", code=True, sub="now"),
@@ -200,7 +200,7 @@ def test_how_a_row_is_set_is_not_among_its_data():
     assert 'tr class="quiet"' in html.table(made)
 
 
-def test_a_heat_map_shades_in_equal_ratios_and_hatches_what_is_empty():
+def test_a_heat_map_shades_equal_ratios_and_hatches_empty_cells():
     assert [shade(value, 1.0, 100.0) for value in (1.0, 10.0, 100.0)] == ["q0", "q4", "q7"]
     assert [shade(value, -1.0, 1.0) for value in (-1.0, 0.5, float("nan"))] == ["q0", "q5", "none"]
     assert shades_of([[float("nan")]]) == ()
@@ -213,7 +213,7 @@ def test_a_heat_map_shades_in_equal_ratios_and_hatches_what_is_empty():
     assert '<table id="table-t" class="heat">' in made
 
 
-def test_a_note_goes_on_from_the_caption_and_its_numbers_count():
+def test_a_note_continues_the_caption_and_its_numbers_count():
     noted = table(FRAME, Heading("share", "share", two), note=say("Of {n} runs.", n=Number("n", 6, "6")))
     result = Result.showing("s", FRAME, noted)
     assert result.numbers == {"n": 6}
@@ -230,7 +230,7 @@ def linked(source, **anchors):
     )
 
 
-def test_the_first_number_of_a_sentence_is_a_link_and_none_in_a_heading():
+def test_only_the_first_number_of_a_sentence_is_linked():
     data = '<data value="1" data-key="{}">1</data>'.format
     places = dict.fromkeys("abcd", "table-t")
     assert linked(f"<p>{data('a')} and {data('b')}. {data('c')}</p>", **places) == [

@@ -91,7 +91,7 @@ def test_a_link_is_the_address_of_a_paper_or_none(source, address):
     assert arxiv(source) == address
 
 
-def test_the_table_of_estimates_has_points_on_a_log_scale_and_links(tmp_path):
+def test_estimates_have_points_on_a_log_scale_and_links(tmp_path):
     e = estimate(sheet(tmp_path, 5, name="<b>", source="see arXiv:2007.05558"))
     made = html.table(estimates_table(e.frame))
     assert made.count("<circle") == 5

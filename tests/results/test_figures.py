@@ -153,7 +153,7 @@ def test_names_stand_beside_points_and_cover_nothing():
     assert [text.get_text() for text in axes.texts][1] == clipped(HOSTILE)
 
 
-def test_a_name_without_room_is_left_out_and_only_so_many_are_written():
+def test_names_without_room_or_beyond_the_limit_are_left_out():
     crowd = [(i / 40, j / 40) for i in range(41) for j in range(41)]
     axes, x, y = axes_with(crowd)
     assert name_points(axes, x, y, ["a long name of a system"] * 5, 5) == []

@@ -72,7 +72,7 @@ def test_lightness_is_the_rank_within_a_kind():
     assert fluid.colour("what else", 1) == "ot"
 
 
-def test_the_description_holds_all_numbers_in_the_order_of_the_bar():
+def test_the_description_holds_all_numbers_in_bar_order():
     seen = Seen(answer())
     for described in seen.of("desc"):
         places = [described.index(said) for said in ("44.1 %", "3.4 %", "4.3 %", "2.7", "45.5 %", "47.5 %")]
@@ -82,7 +82,7 @@ def test_the_description_holds_all_numbers_in_the_order_of_the_bar():
     assert {*re.findall(r"[\d.]+\s%", drawn)} <= {*re.findall(r"[\d.]+\s%", seen.of("desc")[0])}
 
 
-def test_nothing_has_a_view_box_and_lengths_along_are_in_per_cent():
+def test_nothing_has_a_view_box_and_widths_are_percentages():
     seen = Seen(answer() + fluid.level_bars(LEVELS, name="levels", title="t"))
     for tag, attributes in seen.tags:
         assert "viewbox" not in attributes
@@ -136,7 +136,7 @@ def test_levels_beyond_the_limit_are_counted():
     assert "and 276 more" in Seen(made).of("desc")[0]
 
 
-def test_bars_of_before_and_after_have_one_scale_and_one_colour_a_part():
+def test_bars_before_and_after_share_one_scale_and_colours():
     before = Level(
         "before", [("eval", 7.5, "7.5 s", "evaluation"), ("train", 9.0, "9.0 s", "training")], "16.5 s"
     )
@@ -181,7 +181,7 @@ def test_labels_below_a_bar_stay_within_it(width, n):
         assert not label.overlaps([other for other in placed if other is not label])
 
 
-def test_text_is_as_wide_as_its_letters_and_is_cut_in_the_middle():
+def test_text_width_follows_its_letters_and_cuts_the_middle():
     assert fluid.width_of("mm", 10) > 2 * fluid.width_of("ii", 10)
     assert fluid.width_of("abc", 13, bold=True) > fluid.width_of("abc", 13)
     assert fluid.width_of("漢字", 13) == 26
@@ -192,7 +192,7 @@ def test_text_is_as_wide_as_its_letters_and_is_cut_in_the_middle():
     assert fluid.fitting("x\ny", 100, 12) == "x·y"
 
 
-def test_a_bar_in_a_cell_shows_range_and_chance_and_is_not_read_out():
+def test_a_bar_in_a_cell_shows_range_and_chance_silently():
     seen = Seen(fluid.cell_bar(0.466, 0.42, 0.5, 0.14))
     (root,) = [attributes for tag, attributes in seen.tags if tag == "svg"]
     assert (root["height"], root["aria-hidden"]) == ("20", "true")
@@ -222,7 +222,7 @@ def palettes():
 
 
 @pytest.mark.parametrize("theme", [0, 1])
-def test_kinds_and_the_text_on_them_have_their_contrast_on_the_page(theme):
+def test_kinds_and_their_text_have_contrast_on_the_page(theme):
     palette = palettes()[theme]
     for fill, on in fluid.FILLS.values():
         fill, on = (palette[re.match(r"var\(--(\w+)", value)[1]] for value in (fill, on))
@@ -234,7 +234,7 @@ def test_kinds_and_the_text_on_them_have_their_contrast_on_the_page(theme):
     assert min(contrast(palette[name], palette["page"]) for name in ("muted", "link")) >= 4.5
 
 
-def test_without_a_style_sheet_mid_tones_are_seen_on_light_and_dark():
+def test_unstyled_mid_tones_show_on_light_and_dark():
     for name, colours in fluid.FILLS.items():
         fill, on = (re.search(r",(#\w+)\)", value)[1] for value in colours)
         assert contrast(fill, on) >= 4.5, name
@@ -243,7 +243,7 @@ def test_without_a_style_sheet_mid_tones_are_seen_on_light_and_dark():
             assert contrast(fill, "#111111") >= 3, name
 
 
-def test_labels_share_a_row_where_they_are_apart_and_no_line_crosses_them():
+def test_labels_apart_share_a_row_and_no_line_crosses():
     placed = fluid._leaders([(0.3, "left 1 %"), (0.9, "right 2 %")], 600)
     assert [label.row for label in placed] == [0, 0]
     close = fluid._leaders([(x, f"a_section_{x} 1 %") for x in (0.5, 0.52, 0.54, 0.9)], 600)
@@ -251,7 +251,7 @@ def test_labels_share_a_row_where_they_are_apart_and_no_line_crosses_them():
     assert max(label.row for label in close) == 2
 
 
-def test_a_point_in_a_cell_has_its_range_and_a_mark():
+def test_a_point_in_a_cell_has_range_and_mark():
     seen = Seen(fluid.cell_point(0.5, 0.4, 0.6, 0.45))
     (point,) = [attributes for tag, attributes in seen.tags if tag == "circle"]
     assert point["cx"] == "50%"

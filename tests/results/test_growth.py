@@ -74,7 +74,7 @@ def test_systems_in_no_fit_are_named_with_the_reason():
     assert "too small for a fit (first and second)." in text
 
 
-def test_a_subset_and_a_period_are_said_with_the_doubling_time():
+def test_a_doubling_time_names_its_subset_and_period():
     early, late = systems("2012-01-01", 30), systems("2016-01-01", 30)
     found = trends(estimated(early, late), subset="language", start="2015-09-01", n_draws=100)
     assert str(found).startswith("made (language), 2016-01 to 2018-0")
@@ -90,7 +90,7 @@ def test_the_fit_is_drawn_again_with_the_same_seed():
     assert first == second
 
 
-def test_each_trend_has_a_mark_and_a_band_in_its_colour():
+def test_each_trend_has_mark_and_band_in_its_colour():
     dates = pd.to_datetime(["2016-01-01", "2018-01-01", "2020-01-01"])
     points = pd.DataFrame({"system": list("abc"), "date": dates, "flop": [1e20, 1e22, 1e25]})
     points = points.assign(low_outlier=False, large_scale=[False, False, True])
