@@ -14,6 +14,7 @@ import click
 
 from traincost import __version__
 from traincost.errors import limit_of
+from traincost.pages.commands import NotebookCommand, given
 
 NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 CELL_FAILED, USAGE_ERROR, INTERRUPTED = 1, 2, 130
@@ -46,61 +47,6 @@ def _tell(line):
 def _printable(text):
     """Keep a name from a file from moving the cursor, or from looking like a line of ours."""
     return "".join(c if c.isprintable() else " " if c == NO_BREAK_SPACE else "�" for c in text)
-
-
-class _NotebookCommand(click.Command):
-    """A command that takes the parameters of a notebook of ours, and lists them in its help."""
-
-    def __init__(self, *args, kind, file_names=("-f", "--parameters"), **kwargs):
-        super().__init__(*args, **kwargs)
-        self.kind = kind
-        self.params += [
-            click.Option([*file_names, "parameters"], type=click.Path(), help="YAML file of parameters."),
-            click.Option(
-                ["-p", "--parameter"],
-                nargs=2,
-                multiple=True,
-                metavar="NAME VALUE",
-                help="One parameter; may be repeated.",
-            ),
-        ]
-
-    def declared(self):
-        from traincost.pages import parameters
-
-        return parameters.declared(parameters.read_notebook(parameters.notebook_path(self.kind)))
-
-    def invoke(self, ctx):
-        """Give the command one dict of parameters, in place of a file and single ones."""
-        file, single = ctx.params.pop("parameters"), ctx.params.pop("parameter")
-        ctx.params["parameters"] = _given(self.declared(), file, single)
-        return super().invoke(ctx)
-
-    def format_epilog(self, ctx, formatter):
-        """Write the parameters, by their groups."""
-        arguments = {parameter.name for parameter in self.params}
-        declared = [parameter for parameter in self.declared() if parameter.name not in arguments]
-        formatter.write_paragraph()
-        formatter.write_text("Parameters, for -p and the file of -f:")
-        for group in dict.fromkeys(parameter.group for parameter in declared):
-            with formatter.section(group):
-                formatter.write_dl([(p.name, _described(p)) for p in declared if p.group == group])
-
-
-def _described(parameter):
-    default = parameter.default
-    if default in (None, "", [], {}):
-        return parameter.help
-    shown = ", ".join(map(str, default)) if isinstance(default, list) else default
-    return f"{parameter.help}  [default: {shown}]"
-
-
-def _given(declared, file, single):
-    """Return the parameters given in a file and one by one."""
-    from traincost.pages import parameters
-
-    values = parameters.beside(parameters.read_parameters(file), file, declared) if file else {}
-    return values | {name: parameters.typed(name, text, declared) for name, text in single}
 
 
 def _output(command):
@@ -142,7 +88,7 @@ def commands(ctx):
         click.echo(ctx.get_help())
 
 
-@commands.command(cls=_NotebookCommand, kind="profiling")
+@commands.command(cls=NotebookCommand, kind="profiling")
 @click.argument("runs_dir", type=click.Path())
 @_output
 @_engine
@@ -194,7 +140,7 @@ def _build(kind, parameters, output, force=False):
     click.echo(_page(kind, parameters, output, force=force))
 
 
-@commands.command(cls=_NotebookCommand, kind="estimation")
+@commands.command(cls=NotebookCommand, kind="estimation")
 @click.argument("systems", type=click.Path())
 @_output
 def estimate(systems, output, force, parameters):
@@ -209,7 +155,7 @@ def estimate(systems, output, force, parameters):
     _build("estimation", {**parameters, "systems": systems}, output, force)
 
 
-@commands.command(cls=_NotebookCommand, kind="compare")
+@commands.command(cls=NotebookCommand, kind="compare")
 @click.argument("before", type=click.Path())
 @click.argument("after", type=click.Path())
 @_output
@@ -244,11 +190,11 @@ def publish(notebook, output, force, parameters, parameter):
     from traincost.pages import publish
 
     declared = declarations.declared(declarations.read_notebook(notebook))
-    values = _given(declared, parameters, parameter)
+    values = given(declared, parameters, parameter)
     click.echo(publish.build(notebook, values, output, progress=sys.stderr.isatty(), force=force))
 
 
-@commands.command(cls=_NotebookCommand, kind="explore")
+@commands.command(cls=NotebookCommand, kind="explore")
 @click.argument("runs_dir", type=click.Path())
 @click.option("-o", "--output", metavar="NOTEBOOK", help="The copy that is opened (explore-NAME.ipynb).")
 @click.option("--no-browser", is_flag=True, help="Start JupyterLab without opening a browser.")
@@ -301,11 +247,11 @@ def index(runs_dir, output, format, workers, scheduler):
 
     from tqdm import tqdm
 
-    from traincost.reading import index
+    from traincost.reading import refreshing
 
     progress = partial(tqdm, desc="reading", leave=False, disable=not sys.stderr.isatty())
     engine = _set(workers=workers, scheduler=scheduler)
-    counts = index.refresh(runs_dir, output, format, progress, **engine)
+    counts = refreshing.refresh(runs_dir, output, format, progress, **engine)
     click.echo(_printable(output))
     click.echo(", ".join(f"{n:,} {what}" for what, n in counts.items()), err=True)
 
@@ -394,36 +340,15 @@ def check(before, after, max_slowdown, max_lost, json, junit, markdown, paramete
     started = monotonic()
     settings = _comparison(parameters)
 
-    from traincost.results import gate as printed
+    from traincost.results import gate
 
-    found = _gated(before, after, settings, max_slowdown, max_lost)
-    junit_text = partial(printed.as_junit, seconds=monotonic() - started)
-    for path, text in ((json, printed.as_json), (junit, junit_text), (markdown, printed.as_markdown)):
+    found = gate.checked(before, after, settings, max_slowdown, max_lost)
+    junit_text = partial(gate.as_junit, seconds=monotonic() - started)
+    for path, text in ((json, gate.as_json), (junit, junit_text), (markdown, gate.as_markdown)):
         if path:
             _write(path, text(found))
-    click.echo(_printable(printed.line(found)))
+    click.echo(_printable(gate.line(found)))
     return found.status
-
-
-def _gated(before, after, settings, max_slowdown, max_lost):
-    """Return what the gate finds of two directories."""
-    from traincost.analysis import gate, pairs
-    from traincost.analysis.subsets import subset
-    from traincost.reading.collection import read_collection
-
-    limit = gate.limit(max_slowdown)
-    reading = {"format": settings["format"], "path_pattern": settings["path_pattern"]}
-    first = read_collection(before, **reading)
-    second = read_collection(after, **reading, require_runs=False)
-    if settings["where"]:
-        first, second = (subset(found, settings["where"]) for found in (first, second))
-    choices = settings["pair_by"], settings["replicates"]
-    if not len(second.runs) and len(second.excluded):
-        return gate.nothing_left(first, second, pairs.pair(first, first, *choices), limit, max_lost)
-    if not len(second.runs):
-        second = read_collection(after, **reading)  # which says what is not there
-    paired = pairs.pair(first, second, *choices, settings["renamed"])
-    return gate.check(first, second, paired, limit, max_lost)
 
 
 def _comparison(file):
@@ -444,7 +369,7 @@ def _checked(kind, given):
     return parameters.defaults(declared) | given
 
 
-@commands.command(cls=_NotebookCommand, kind="plan", file_names=("-f", "--parameters", "--proposal"))
+@commands.command(cls=NotebookCommand, kind="plan", file_names=("-f", "--parameters", "--proposal"))
 @click.argument("runs_dir", type=click.Path())
 @click.option("--remaining", is_flag=True, default=None, help="What is left of the grid of these runs.")
 @click.option("--json", metavar="FILE", help="Write the numbers to this file.")

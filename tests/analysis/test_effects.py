@@ -11,7 +11,7 @@ from scipy import stats
 from statsmodels.stats.anova import anova_lm
 from statsmodels.stats.oneway import confint_noncentrality
 
-from traincost.analysis import effects
+from traincost.analysis import effects, explained
 from traincost.analysis.verdicts import NO_VARIATION
 
 
@@ -122,12 +122,12 @@ def test_statsmodels_interval_saturates_where_ours_does_not():
     statistic = eta / df / ((1 - eta) / residual_df)
     theirs = confint_noncentrality(statistic, (df, residual_df))
     assert theirs / (theirs + n) == pytest.approx([0.5, 0.5])
-    assert effects.eta_interval(eta, df, residual_df) == pytest.approx((0.58955, 0.60988), abs=1e-5)
+    assert explained.eta_interval(eta, df, residual_df) == pytest.approx((0.58955, 0.60988), abs=1e-5)
 
 
 def test_the_interval_agrees_with_statsmodels_where_that_is_whole():
     theirs = confint_noncentrality(0.3 / 3 / (0.7 / 96), (3, 96))
-    assert effects.eta_interval(0.3, 3, 96) == pytest.approx(tuple(theirs / (theirs + 100)), rel=1e-3)
+    assert explained.eta_interval(0.3, 3, 96) == pytest.approx(tuple(theirs / (theirs + 100)), rel=1e-3)
 
 
 def test_the_interval_covers_the_population_value():
@@ -140,7 +140,7 @@ def test_the_interval_covers_the_population_value():
         y = np.repeat(means, n) + rng.normal(0, 1, k * n)
         statistic = stats.f_oneway(*y.reshape(k, n)).statistic
         eta = statistic * (k - 1) / (statistic * (k - 1) + k * n - k)
-        low, high = effects.eta_interval(eta, k - 1, k * n - k)
+        low, high = explained.eta_interval(eta, k - 1, k * n - k)
         hits += low <= truth <= high
     assert 0.92 <= hits / 400 <= 0.98
 

@@ -39,7 +39,7 @@ SECTIONS = (
 # Of the runtime, within the section around each.
 SHARES = (0.05, 0.9, 0.6, 0.1, 0.3, 0.5, 0.05, 0.35, 0.7, 0.2, 0.02, 0.01)
 MODELS, BATCHES, WIDTHS = ("small", "base", "large"), (16, 32, 64, 128), (64, 128, 256)
-REFRESH = "from traincost.reading import index; index.refresh(runs, folder)"
+REFRESH = "from traincost.reading import refreshing; refreshing.refresh(runs, folder)"
 READ = "import traincost; found = traincost.read(folder)"
 STEPS = (
     ("index", REFRESH),

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from conftest import REFERENCE
 
+from traincost.estimation import by_hardware, estimates, evidence, systems, uncertainty
 from traincost.estimation import contradictions as against
-from traincost.estimation import estimates, evidence, systems, uncertainty
 from traincost.estimation.accelerators import rate_of
 from traincost.results.systems import read_systems
 
@@ -216,9 +216,9 @@ def test_whole_or_half_of_a_board_is_two_peaks():
     given = {"processor": "NVIDIA Tesla K80", "processors": 1, "time_s": 1, "utilisation": 0.5}
     row = SimpleNamespace(**systems._whole({"system": "x", **given, "written": {}}))
     rate = rate_of("NVIDIA Tesla K80")
-    terms = evidence.hours_terms(row, rate)
+    terms = by_hardware.hours_terms(row, rate)
     assert sorted(set(terms["whole or half"])) == [0.5, 1.0]
-    assert "whole or half" not in evidence.hours_terms(row, rate_of("NVIDIA Tesla K80 board"))
+    assert "whole or half" not in by_hardware.hours_terms(row, rate_of("NVIDIA Tesla K80 board"))
 
 
 def test_words_in_place_of_tokens_are_noticed():

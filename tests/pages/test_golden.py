@@ -7,7 +7,7 @@ import re
 import pytest
 from conftest import DATA
 
-from traincost.analysis import effects
+from traincost.analysis import explained
 from traincost.printing import plain, share_text, time_text
 
 EXPECTED = json.loads((DATA / "continuous-v2.expected.json").read_text())
@@ -93,7 +93,7 @@ def test_corrected_sizes_chance_and_interval(report, factor):
     assert round(row["chance"], 4) == chance
     # The listed interval is of hours; the page draws that of log runtime.
     eta = row["eta_squared"]
-    assert effects.eta_interval(eta, row["df"], 35 - row["df"]) == pytest.approx(interval, abs=6e-4)
+    assert explained.eta_interval(eta, row["df"], 35 - row["df"]) == pytest.approx(interval, abs=6e-4)
 
 
 def test_additive_model(report):

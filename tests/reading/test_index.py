@@ -19,7 +19,7 @@ from traincost.__main__ import main
 from traincost.errors import NothingToReport, ParameterError
 from traincost.pages import publish
 from traincost.reading import batch as reading
-from traincost.reading import index, listing
+from traincost.reading import index, listing, refreshing
 from traincost.reading.collection import read_collection
 
 FRAMES = ("runs", "sections", "excluded", "notes", "parts")
@@ -81,7 +81,7 @@ def read_sources(monkeypatch):
 
 def refreshed(root, folder, **more):
     """Refresh an index and check that it equals its directory; return the counts."""
-    counts = index.refresh(root, folder, **more)
+    counts = refreshing.refresh(root, folder, **more)
     assert_same(read_collection(root), read_collection(folder))
     return counts
 
@@ -96,10 +96,10 @@ def test_an_index_holds_what_its_directory_holds(tmp_path, monkeypatch, batch):
 
 def test_path_patterns_and_formats_work_on_an_index(tmp_path):
     root = odd_collection(tmp_path / "runs")
-    index.refresh(root, tmp_path / "index")
+    refreshing.refresh(root, tmp_path / "index")
     for options in ({"path_pattern": "r{number}"}, {"format": "traincost"}, {"format": "pyhighlights"}):
         assert_same(read_collection(root, **options), read_collection(tmp_path / "index", **options))
-    index.refresh(root, tmp_path / "one", format="traincost")
+    refreshing.refresh(root, tmp_path / "one", format="traincost")
     with pytest.raises(ParameterError, match="`format` must be 'traincost', with which the index was made"):
         read_collection(tmp_path / "one")
 
@@ -112,7 +112,7 @@ def test_a_refresh_reads_changes_and_drops_what_is_gone(tmp_path, monkeypatch):
     (root / "r6" / "run.json").unlink()
     (root / "tree" / "two" / "manifest.json").write_text("{}")
     paths = read_sources(monkeypatch)
-    counts = index.refresh(root, folder)
+    counts = refreshing.refresh(root, folder)
     assert sorted(paths) == ["new/run.json", "r5/run.json", "tree/two/results.json"]
     assert counts == {"read": 3, "kept": 16, "dropped": 3}
     assert_same(read_collection(root), read_collection(folder))
@@ -166,16 +166,16 @@ def test_only_directories_that_changed_are_listed_again(tmp_path, monkeypatch):
     root, folder = tmp_path / "runs", tmp_path / "index"
     for i in range(60):
         write_run(root / f"{i % 3}" / f"r{i}", record(f"r{i}"))
-    index.refresh(root, folder)
+    refreshing.refresh(root, folder)
     time.sleep(0.05)  # a tick of the file system's clock
     found = listed_directories(monkeypatch)
-    assert index.refresh(root, folder) == {"read": 0, "kept": 60, "dropped": 0}
+    assert refreshing.refresh(root, folder) == {"read": 0, "kept": 60, "dropped": 0}
     assert found == ["runs"]  # whether it can be read at all
     write_run(root / "1" / "new", record("new"))
     (root / "2" / "r2" / "run.json").unlink()
     write_run(root / "2" / "r5", record("r5", runtime_s=7.0))
     found.clear()
-    assert index.refresh(root, folder) == {"read": 2, "kept": 58, "dropped": 2}
+    assert refreshing.refresh(root, folder) == {"read": 2, "kept": 58, "dropped": 2}
     assert sorted(found) == ["1", "new", "r2", "runs"]
     assert_same(read_collection(root), read_collection(folder))
     (root / "1" / "r1").rename(root / "1" / "renamed")
@@ -192,7 +192,7 @@ def test_a_directory_is_listed_again_where_times_are_unsure(tmp_path, monkeypatc
     (root / "b").mkdir()
     (root / "b" / "link").symlink_to(tmp_path / "elsewhere")
     assert set(listing.listed(root, known={}).seen) == {"", "a", "a/now", "b/link"}
-    index.refresh(root, folder)
+    refreshing.refresh(root, folder)
     write_run(tmp_path / "elsewhere" / "deep", record("deep"))
     assert refreshed(root, folder)["read"] == 1
     (root / "b" / "link").unlink()
@@ -202,10 +202,10 @@ def test_a_directory_is_listed_again_where_times_are_unsure(tmp_path, monkeypatc
 def test_what_another_version_listed_is_listed_again(tmp_path, monkeypatch):
     monkeypatch.setattr(listing, "RACY_NS", -(10**12))
     write_run(tmp_path / "runs" / "a", record("a"))
-    index.refresh(tmp_path / "runs", tmp_path / "index")
+    refreshing.refresh(tmp_path / "runs", tmp_path / "index")
     monkeypatch.setattr(index, "__version__", "0")
     found = listed_directories(monkeypatch)
-    index.refresh(tmp_path / "runs", tmp_path / "index")
+    refreshing.refresh(tmp_path / "runs", tmp_path / "index")
     assert "a" in found
 
 
@@ -213,13 +213,13 @@ def test_many_small_refreshes_do_not_leave_many_small_parts(tmp_path):
     for i in range(12):
         write_run(tmp_path / "runs" / f"r{i}", record(f"r{i}"))
         refreshed(tmp_path / "runs", tmp_path / "index")
-    assert len(index.opened(tmp_path / "index").parts) <= index.MAX_SMALL
-    index.refresh(tmp_path / "runs", tmp_path / "index")  # removes what the last one replaced
-    assert len(list((tmp_path / "index").glob("runs-*"))) <= index.MAX_SMALL
+    assert len(index.opened(tmp_path / "index").parts) <= refreshing.MAX_SMALL
+    refreshing.refresh(tmp_path / "runs", tmp_path / "index")  # removes what the last one replaced
+    assert len(list((tmp_path / "index").glob("runs-*"))) <= refreshing.MAX_SMALL
 
 
 def test_large_collections_are_written_in_several_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr(index, "PART_SOURCES", 4)
+    monkeypatch.setattr(refreshing, "PART_SOURCES", 4)
     monkeypatch.setattr(reading, "BATCH", 2)
     refreshed(odd_collection(tmp_path / "runs"), tmp_path / "index")
     assert len(index.opened(tmp_path / "index").parts) == 6
@@ -239,7 +239,7 @@ def test_the_page_of_an_index_is_that_of_its_directory(tmp_path, capsys):
 
 def test_an_index_of_another_format_is_refused_in_one_line(tmp_path, capsys):
     write_run(tmp_path / "runs" / "a", record())
-    index.refresh(tmp_path / "runs", tmp_path / "index")
+    refreshing.refresh(tmp_path / "runs", tmp_path / "index")
     pointer = tmp_path / "index" / index.POINTER
     pointer.write_text(pointer.read_text().replace(index.FORMAT, "traincost/index/9"))
     with pytest.raises(
@@ -259,13 +259,13 @@ def test_an_index_of_another_format_is_refused_in_one_line(tmp_path, capsys):
 def test_a_folder_of_something_else_is_left_alone(tmp_path):
     write_run(tmp_path / "runs" / "a", record())
     with pytest.raises(ParameterError, match="holds something else than an index"):
-        index.refresh(tmp_path / "runs", tmp_path / "runs")
+        refreshing.refresh(tmp_path / "runs", tmp_path / "runs")
     assert not (tmp_path / "runs" / index.POINTER).exists()
 
 
 def test_a_lost_part_is_told_in_one_line(tmp_path):
     write_run(tmp_path / "runs" / "a", record())
-    index.refresh(tmp_path / "runs", tmp_path / "index")
+    refreshing.refresh(tmp_path / "runs", tmp_path / "index")
     next((tmp_path / "index").glob("runs-*")).unlink()
     with pytest.raises(NothingToReport, match=r"is damaged \(runs-.*: does not exist\): refresh it"):
         read_collection(tmp_path / "index")
@@ -281,11 +281,11 @@ def two_parts(tmp_path):
         config = {"lr": i, "host": f"gpu{i}.example.org", "api_key": f"sk-live-{i}9f8e7d6c5b4a3f2e1d"}
         write_run(root / f"r{i}", record(f"r{i}", config=config))
     (root / "r0" / "trace.json").write_text('{"traceEvents": []}')
-    index.refresh(root, folder)
+    refreshing.refresh(root, folder)
     write_run(root / "late", record("late", config={"lr": 9}))
-    index.refresh(root, folder)
+    refreshing.refresh(root, folder)
     assert len(index.opened(folder).parts) == 2
-    names = {index.POINTER, index.KEY, *index._files(index.opened(folder))}
+    names = {index.POINTER, index.KEY, *refreshing._files(index.opened(folder))}
     files = {name: (folder / name).read_bytes() for name in names}
     return root, folder, files
 
@@ -333,7 +333,7 @@ def test_every_byte_that_is_flipped_or_cut_is_found(tmp_path):
                     opened._content(part, table)
     for damaged in faults(files[index.POINTER], 1):
         with pytest.raises(NothingToReport, match=r"refresh it with|update traincost"):
-            index._index(held, damaged)
+            index.of_pointer(held, damaged)
     for held.content in faults(files[index.KEY], 1):
         if held.content:  # an empty key is none
             with pytest.raises(index.Damaged):
@@ -358,7 +358,7 @@ def test_a_damaged_index_is_told_and_repaired(tmp_path, monkeypatch):
                 (folder / name).write_bytes(damaged)
             assert read_or_told(folder, right) or name.startswith("directories") or name == index.KEY
             paths.clear()
-            assert index.refresh(root, folder)["dropped"] == 0
+            assert refreshing.refresh(root, folder)["dropped"] == 0
             assert_same(read_collection(folder), right)
             if late.id in name:
                 assert paths == ["late/run.json"]
@@ -395,14 +395,14 @@ def test_wild_values_in_the_pointer_are_found(tmp_path, wild):
     pointer = json.loads(files[index.POINTER])
     del pointer["checksum"]
     pointer["parts"][0].update(wild)
-    (folder / index.POINTER).write_bytes(index._sealed(pointer))
+    (folder / index.POINTER).write_bytes(refreshing._sealed(pointer))
     assert read_or_told(folder, None)
     refreshed(root, folder)
 
 
 # -- faults --------------------------------------------------------------------------------
 
-REFRESH = "import sys; from traincost.reading import index; index.refresh(*sys.argv[1:3])"
+REFRESH = "import sys; from traincost.reading import refreshing; refreshing.refresh(*sys.argv[1:3])"
 
 
 def start(code, *arguments, **more):
@@ -417,7 +417,7 @@ def test_killed_at_any_moment_the_old_index_stays_whole(tmp_path):
     root, folder = tmp_path / "runs", tmp_path / "index"
     for i in range(40):
         write_run(root / f"r{i}", record(f"r{i}"))
-    index.refresh(root, folder)
+    refreshing.refresh(root, folder)
     old = read_collection(folder)
     for i in range(3_000):
         write_run(root / f"new{i}", record(f"new{i}"))
@@ -425,7 +425,7 @@ def test_killed_at_any_moment_the_old_index_stays_whole(tmp_path):
     # It stops, and tells where, before each step that leaves a trace.
     stops = """
 import os, signal, sys
-from traincost.reading import folders, index
+from traincost.reading import folders, index, refreshing
 steps = iter(range(10**6))
 def stopping(function):
     def run(*arguments, **named):
@@ -434,10 +434,10 @@ def stopping(function):
         return function(*arguments, **named)
     return run
 folders.Here.create = stopping(folders.Here.create)
-index._Parts.add = stopping(index._Parts.add)
-index._Parts._finish = stopping(index._Parts._finish)
+refreshing._Parts.add = stopping(refreshing._Parts.add)
+refreshing._Parts._finish = stopping(refreshing._Parts._finish)
 os.fsync, os.replace = stopping(os.fsync), stopping(os.replace)
-index.refresh(*sys.argv[1:3])
+refreshing.refresh(*sys.argv[1:3])
 """
     codes = []
     for step in (0, 2, 4, 6, 8, 9, 10, 20):
@@ -446,7 +446,7 @@ index.refresh(*sys.argv[1:3])
     assert codes[0] == codes[4] == -signal.SIGKILL
     assert codes[-1] == 0
     refreshed(root, folder)
-    named = index._files(index.opened(folder))
+    named = refreshing._files(index.opened(folder))
     assert {name for name in os.listdir(folder) if name.endswith(".parquet")} == named
 
 
@@ -463,7 +463,7 @@ def test_a_full_disk_leaves_the_old_index_and_says_so(tmp_path):
     """The limit on the size of a file stands for the disk; its message is the system's."""
     root, folder = tmp_path / "runs", tmp_path / "index"
     write_run(root / "a", record("a"))
-    index.refresh(root, folder)
+    refreshing.refresh(root, folder)
     old, files = read_collection(folder), sorted(os.listdir(folder))
     rng = np.random.default_rng(0)
     for i in range(300):
@@ -531,7 +531,7 @@ def test_a_file_changed_during_reading_is_read_again(tmp_path, monkeypatch):
         return found
 
     monkeypatch.setattr(files, "_all_of", changing)
-    index.refresh(tmp_path / "runs", tmp_path / "index")
+    refreshing.refresh(tmp_path / "runs", tmp_path / "index")
     monkeypatch.undo()
     assert list(read_collection(tmp_path / "index").runs["runtime_s"]) == [100.0]
     assert refreshed(tmp_path / "runs", tmp_path / "index")["read"] == 1
@@ -545,7 +545,7 @@ def test_adding_a_hundredth_takes_under_a_third_of_building(tmp_path):
         write_run(root / f"{i // 1000}" / f"r{i}", record(f"r{i}", sections=sections))
     time.sleep(2)  # or their times would be too late to trust
     started = time.process_time()
-    index.refresh(root, folder)
+    refreshing.refresh(root, folder)
     full = time.process_time() - started
     took = []
     for repetition in range(3):  # of which the quickest: what else the machine does slows one of them
@@ -553,6 +553,6 @@ def test_adding_a_hundredth_takes_under_a_third_of_building(tmp_path):
             name = f"new{repetition}-{i}"
             write_run(root / "new" / name, record(name, sections=sections))
         started = time.process_time()
-        assert index.refresh(root, folder)["read"] == 200
+        assert refreshing.refresh(root, folder)["read"] == 200
         took.append(time.process_time() - started)
     assert min(took) < full / 3

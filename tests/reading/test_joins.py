@@ -157,12 +157,12 @@ def test_steps_that_overlap_are_no_pipeline(tmp_path):
 
 
 def test_joining_does_not_depend_on_workers_or_an_index(tmp_path):
-    from traincost.reading import index
+    from traincost.reading import refreshing
 
     runs = tmp_path / "runs"
     mlflow(runs, "0" * 32, START_S, 1000, width=64)
     wandb(runs / "wandb", "abcdefgh", START_S, 1000, width=64)
-    index.refresh(runs, tmp_path / "index")
+    refreshing.refresh(runs, tmp_path / "index")
     for place in (runs, tmp_path / "index"):
         found = read_collection(place)
         assert found.runs[["run_id", "runtime_s"]].values.tolist() == [["0" * 32, 1000.0]]

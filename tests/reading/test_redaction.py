@@ -14,7 +14,7 @@ from test_formats_wandb import RECORDS, exit_record, run_record, summary_record,
 
 from traincost.errors import ParameterError
 from traincost.pages import publish
-from traincost.reading import index, remote
+from traincost.reading import index, refreshing, remote
 from traincost.reading.collection import read_collection
 from traincost.reading.formats.run import flat
 from traincost.reading.redaction import Numbering, Redactor, Rule
@@ -231,10 +231,10 @@ def test_an_index_holds_no_secret_and_agrees(runs, tmp_path):
     import pyarrow.parquet as pq
 
     folder = tmp_path / "index"
-    index.refresh(runs, folder)
+    refreshing.refresh(runs, folder)
     for i in range(12, 15):
         write_run(runs / f"r{i}", record(f"r{i}", config={**PRIVATE, "seed": i}))
-    assert index.refresh(runs, folder) == {"read": 3, "kept": 13, "dropped": 0}
+    assert refreshing.refresh(runs, folder) == {"read": 3, "kept": 13, "dropped": 0}
     files = [path for path in folder.iterdir() if path.suffix == ".parquet"]
     held = "".join(str(pq.read_table(path).to_pydict()) for path in files)
     held += (folder / index.POINTER).read_text()
@@ -248,26 +248,26 @@ def test_an_index_holds_no_secret_and_agrees(runs, tmp_path):
 
 def test_the_key_of_an_index_is_its_owners_alone(runs, tmp_path):
     folder = tmp_path / "index"
-    index.refresh(runs, folder)
+    refreshing.refresh(runs, folder)
     key = folder / index.KEY
     assert key.stat().st_mode & 0o077 == 0
     key.unlink()
     assert list(read_collection(folder).runs["config.hostname"])[:2] == ["host 1", "host 2"]
-    assert index.refresh(runs, folder)["read"] == 13  # old marks would not agree with new ones
+    assert refreshing.refresh(runs, folder)["read"] == 13  # old marks would not agree with new ones
 
 
 def test_an_index_that_kept_secrets_is_made_again(runs, tmp_path):
     folder = tmp_path / "index"
-    index.refresh(runs, folder)
+    refreshing.refresh(runs, folder)
     pointer = folder / index.POINTER
     pointer.write_text(pointer.read_text().replace(index.FORMAT, index.OLD_FORMATS[0]))
     with pytest.raises(Exception, match="refresh it"):
         read_collection(folder)
-    assert index.refresh(runs, folder)["read"] == 13
+    assert refreshing.refresh(runs, folder)["read"] == 13
 
 
 def test_an_index_cannot_show_what_it_does_not_hold(runs, tmp_path):
-    index.refresh(runs, tmp_path / "index")
+    refreshing.refresh(runs, tmp_path / "index")
     with pytest.raises(ParameterError, match="needs the runs themselves"):
         read_collection(tmp_path / "index", show=["hostname"])
     assert "gpu03.example.org" in set(read_collection(runs, show=["hostname"]).runs["config.hostname"])

@@ -19,7 +19,7 @@ from test_scale import free_port, many_runs
 from traincost.__main__ import main
 from traincost.errors import NothingToReport, ParameterError
 from traincost.pages import publish
-from traincost.reading import batch, index, remote
+from traincost.reading import batch, refreshing, remote
 from traincost.reading.collection import read_collection
 
 KEY, SECRET = "AKIAIOSFODNN7EXAMPLE", "a-secret-that-must-not-show"
@@ -90,10 +90,10 @@ def test_a_directory_at_a_url_reads_as_here(tmp_path):
     (tmp_path / "runs" / "tree" / "manifest.json").write_text(json.dumps({"settings": {"lr": 1}}))
     url = f"file://{tmp_path}/runs"
     assert_same(read_collection(url), read_collection(tmp_path / "runs"))
-    assert index.refresh(url, f"file://{tmp_path}/index")["read"] == 3
+    assert refreshing.refresh(url, f"file://{tmp_path}/index")["read"] == 3
     assert_same(read_collection(f"file://{tmp_path}/index"), read_collection(tmp_path / "runs"))
     (tmp_path / "runs" / "tree" / "manifest.json").write_text(json.dumps({"settings": {"lr": 22}}))
-    assert index.refresh(url, f"file://{tmp_path}/index") == {"read": 1, "kept": 2, "dropped": 1}
+    assert refreshing.refresh(url, f"file://{tmp_path}/index") == {"read": 1, "kept": 2, "dropped": 1}
     assert_same(read_collection(f"file://{tmp_path}/index"), read_collection(tmp_path / "runs"))
 
 
@@ -219,17 +219,17 @@ def test_five_thousand_runs_an_index_and_a_page_on_s3(tmp_path, line, capfd):
     system = upload(root, "many", line.port)
     line.seen = 0
     line.unavailable, line.dropped = 5, 1
-    assert index.refresh("s3://many/runs", "s3://many/index")["read"] == 5_000
+    assert refreshing.refresh("s3://many/runs", "s3://many/index")["read"] == 5_000
     assert line.unavailable == line.dropped == 0
     assert line.seen < 5_100  # one request a run, and few besides: listed in bulk
     here = read_collection(root)
     assert_same(read_collection("s3://many/index"), here)
     system.pipe_file("many/runs/new/run.json", json.dumps(record("new")).encode())
     line.seen, line.unavailable = 0, 3
-    assert index.refresh("s3://many/runs", "s3://many/index") == {"read": 1, "kept": 5_000, "dropped": 0}
+    assert refreshing.refresh("s3://many/runs", "s3://many/index") == {"read": 1, "kept": 5_000, "dropped": 0}
     assert line.seen < 60
     write_run(root / "new", record("new"))
-    index.refresh(root, tmp_path / "index")
+    refreshing.refresh(root, tmp_path / "index")
     assert main(["page", "s3://many/index", "-o", "s3://many/out"]) == 0
     publish.page(tmp_path / "index", tmp_path / "out")
     for name in ("profiling.html", "profiling.json"):

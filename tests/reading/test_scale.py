@@ -19,7 +19,7 @@ from test_index import assert_same, odd_collection
 from traincost.__main__ import main
 from traincost.errors import ParameterError
 from traincost.reading import batch as reading
-from traincost.reading import engines, index, tables
+from traincost.reading import engines, refreshing, tables
 from traincost.reading.collection import read_collection
 from traincost.reading.listing import listed
 from traincost.reading.redaction import Rule
@@ -200,7 +200,7 @@ def test_a_cluster_survives_the_loss_of_a_worker(tmp_path, cluster, monkeypatch)
     assert len(seen) == 1_501
     assert cluster.workers[0].poll() == -signal.SIGKILL
     assert list(here.excluded["path"]) == ["poisoned/run.json"]
-    assert index.refresh(root, tmp_path / "index", scheduler=cluster.address)["read"] == 1_501
+    assert refreshing.refresh(root, tmp_path / "index", scheduler=cluster.address)["read"] == 1_501
     assert_same(read_collection(tmp_path / "index"), here)
 
 
@@ -308,7 +308,7 @@ def test_ten_thousand_unreadable_runs_among_a_hundred_thousand(tmp_path):
     assert len(found.runs) == 90_000
     assert len(found.excluded) == 10_000
     assert found.excluded["reason"].str.startswith("is not whole JSON").all()
-    index.refresh(root, tmp_path / "index")
+    refreshing.refresh(root, tmp_path / "index")
     assert_same(read_collection(tmp_path / "index"), found)
     assert main(["page", str(tmp_path / "index"), "-o", str(tmp_path / "out")]) == 0
     assert pd.Series(json.loads((tmp_path / "out/profiling.json").read_text())["n_runs"]).item() == 90_000

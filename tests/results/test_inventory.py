@@ -7,7 +7,7 @@ from conftest import record, write_run
 
 from traincost.__main__ import main
 from traincost.errors import NothingToReport, ParameterError
-from traincost.reading import index
+from traincost.reading import refreshing
 from traincost.results import inventory
 
 
@@ -54,7 +54,7 @@ def test_a_directory_without_runs_is_still_described(tmp_path):
 
 def test_files_of_an_index_are_not_taken_for_unread(tmp_path):
     runs = mixed(tmp_path / "runs")
-    index.refresh(runs, tmp_path / "index")
+    refreshing.refresh(runs, tmp_path / "index")
     of_runs, of_index = inventory.lines(runs), inventory.lines(tmp_path / "index")
     assert of_index[0] == of_runs[0].removesuffix(", 1 file not read") != of_runs[0]
     assert of_index[1:] == of_runs[1 : of_runs.index("Not read (1)") - 1]

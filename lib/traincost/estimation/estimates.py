@@ -13,7 +13,15 @@ import numpy as np
 import pandas as pd
 
 from traincost.errors import NothingToReport
-from traincost.estimation import accelerators, compute, evidence, trends, uncertainty
+from traincost.estimation import (
+    accelerators,
+    by_hardware,
+    by_operations,
+    compute,
+    evidence,
+    trends,
+    uncertainty,
+)
 from traincost.estimation.accelerators import rate_of
 
 DISAGREE = 3.0  # ×/÷; two estimates farther apart contradict each other
@@ -136,7 +144,7 @@ class _Estimator:
 
     def _of(self, row, depth):
         stages = row.stages or (row,)
-        counted = [evidence.operations(stage) for stage in stages]
+        counted = [by_operations.operations(stage) for stage in stages]
         burdens = [_burden(stage, self.rate) for stage in stages]
         operations = evidence.summed([c for c, _ in counted], len(stages))
         known = _known(row, stages, counted, operations, burdens)
@@ -220,9 +228,9 @@ def _known(row, stages, counted, operations, burdens):
     burden = sum(values) if values else np.nan
     whole = len(values) == len(stages) and all(c is not None for c, _ in counted)
     first = next((b for b in burdens if np.isfinite(b.value)), burdens[0])
-    u, _, _ = evidence.stated_utilisation(row)
-    case = evidence.assumed_utilisation(row, first.rate)
-    utilisation = u or evidence.UTILISATION[case][0]
+    u, _, _ = by_hardware.stated_utilisation(row)
+    case = by_hardware.assumed_utilisation(row, first.rate)
+    utilisation = u or by_hardware.UTILISATION[case][0]
     of_experts = operations is not None and operations.kind == evidence.BY_TOTAL
     value = operations.value_flop if operations else np.nan
     implied = value / burden if whole and not of_experts else np.nan
@@ -259,7 +267,7 @@ def _hardware(stages, burdens):
     """Return the candidates of hardware time, summed over stages kind by kind."""
     by_kind = {}
     for stage, burden in zip(stages, burdens, strict=True):
-        for candidate in evidence.hardware(stage, burden.rate, burden.value):
+        for candidate in by_hardware.hardware(stage, burden.rate, burden.value):
             by_kind.setdefault(candidate.kind, []).append(candidate)
     n = len(stages)
     return [evidence.summed(parts, n) for parts in by_kind.values() if len(parts) == n or len(by_kind) == 1]

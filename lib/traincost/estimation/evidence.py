@@ -15,9 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from traincost.estimation import quantities, uncertainty
-from traincost.estimation.compute import FORWARD_BACKWARD, Stage
-from traincost.estimation.quantities import Quantity
+from traincost.estimation import uncertainty
 
 # Kinds of evidence, the strongest first, as a system's ``method`` names them.
 STATED, COUNTED, MEASURED = "stated", "network operations", "measured throughput"
@@ -59,22 +57,7 @@ ACTIVE_SHARE = 0.143  # of the parameters of a mixture of experts: the median of
 # ten reports that mean something else by a figure.
 _DENSE_FORM, _EXPERT_FORM, _FORWARD_FORM = 0.06, 0.10, 0.15
 _DENSE_MEDIAN, _ODD_SHARE, _ODD_SIGMA = 1.03, 0.1, 0.5
-# A printed utilisation is of a good stretch; the hours hold downtime and repeated steps (PaLM, Llama 3.1).
-WALL_CLOCK = ((0.05, 0.60), (0.5, 0.92), (0.95, 1.12))
-HFU_TO_MFU = (0.75, 1.0)  # full recomputation is a fourth forward pass
-TOKENS_PER_WORD = Quantity(4 / 3, 1.2, 1.5, quantities.WITHIN)
-_HALVES = (1.0, 0.5)
 
-# Utilisation where none is stated: median, standard deviation of log10, and most, of the dense peak. From
-# trainings whose hours and operations are both known; less than is often assumed (0.3 to 0.4).
-UTILISATION = {
-    "large language model, A100 or later": (0.28, 0.20, 0.75),
-    "language model": (0.20, 0.30, 0.75),
-    "on tensor cores": (0.20, 0.33, 0.75),
-    "fp32 without tensor cores": (0.33, 0.30, 0.90),
-}
-_LATE = re.compile(r"A100|A800|H100|H800|H200|TPU v4$|TPU v5")
-_LARGE_MODEL, _LANGUAGE_SINCE = 7e9, 2019
 MAX_NAME = 120  # characters of a name that are searched
 # Names that say that N is the total of a mixture of experts.
 _EXPERT_NAME = re.compile(
@@ -160,19 +143,6 @@ def active_parameters(row):
     return row.parameters, bool(_EXPERT_NAME.search(name))
 
 
-def assumed_utilisation(row, rate):
-    """Return the case of `UTILISATION` of a row and its rate."""
-    tensor = rate is None or rate.has_tensor_cores
-    if not tensor:
-        return "fp32 without tensor cores"
-    year = row.date.year if row.date == row.date else _LANGUAGE_SINCE
-    if not is_language(row) or year < _LANGUAGE_SINCE:
-        return "on tensor cores"
-    late = rate is not None and _LATE.search(rate.family)
-    large = active_parameters(row)[0] >= _LARGE_MODEL
-    return "large language model, A100 or later" if late and large else "language model"
-
-
 # -- drawn inputs ---------------------------------------------------------------------------------------
 
 
@@ -180,7 +150,7 @@ def assumed_utilisation(row, rate):
 _SHARED = ("parameters", "active_parameters", "utilisation", "hfu", "rate_flop_per_s")
 
 
-def _drawn(row, figure):
+def drawn_figure(row, figure):
     """Return a figure of a row with the draws of how it was written."""
     value = getattr(row, figure)
     written = row.written.get(figure)
@@ -190,7 +160,8 @@ def _drawn(row, figure):
     return uncertainty.of_quantity(written, name)
 
 
-def _model_form(of_class):
+def model_form(of_class):
+    """Return draws of what the form of a model leaves out, or of what a class of estimates was off by."""
     if of_class in OF_THE_LIST:
         return uncertainty.by_quantiles("model form", OF_THE_LIST[of_class])
     if of_class == "experts":
@@ -222,7 +193,7 @@ def stated(row):
     """Return the candidate of a total that is stated for this scope, or None."""
     if not row.stated_compute_flop > 0:
         return None
-    drawn = _drawn(row, "stated_compute_flop")
+    drawn = drawn_figure(row, "stated_compute_flop")
     how = row.stated_note or "as stated"
     return Candidate(STATED, row.stated_compute_flop, how, "", drawn, {"stated figure": drawn})
 
@@ -231,234 +202,11 @@ def third_party(row):
     """Return the candidate of a third party's figure, or None: off by ten either way, nothing said."""
     if not row.third_party_compute_flop > 0:
         return None
-    terms = {"stated figure": _drawn(row, "third_party_compute_flop")}
+    terms = {"stated figure": drawn_figure(row, "third_party_compute_flop")}
     terms["third party"] = uncertainty.lognormal("third party", 1.0, 0.6)
     return Candidate(
         THIRD_PARTY, row.third_party_compute_flop, "a third party's figure", "", product(terms), terms
     )
-
-
-def operations(row):
-    """Return the candidate of counted operations, or None, and why not.
-
-    Returns
-    -------
-    tuple of (Candidate or None, str)
-        The second says what is missing or wrong.
-    """
-    if row.operations_flop > 0:
-        how = row.operations_note or "as given"
-        return Candidate(COUNTED, row.operations_flop, how, "", row.operations_flop), ""
-    of_tokens = (is_language(row) and row.parameters > 0) or row.active_parameters > 0
-    try:
-        with np.errstate(over="ignore", invalid="ignore"):
-            found, problem = _language(row) if of_tokens else _forward(row)
-    except ValueError as refused:
-        return None, str(refused)
-    if found is not None and not np.isfinite(found.value_flop):
-        return None, "its figures multiply to more than a number can hold"
-    return found, problem
-
-
-def _language(row):
-    tokens, of_data_set, how = _tokens(row)
-    if tokens is None:
-        return None, how
-    n, is_total = active_parameters(row)
-    frozen = row.frozen_parameters if row.frozen_parameters > 0 else row.frozen_share * n
-    frozen = frozen if frozen > 0 else 0.0
-    if frozen > n:
-        raise ValueError(f"`frozen_parameters` ({frozen:g}) exceeds `parameters` ({n:g})")
-    figure = "active_parameters" if row.active_parameters > 0 else "parameters"
-    through = 4 if row.gradients_through_frozen else 2
-    per_token = 6 * (n - frozen) + through * frozen
-    terms = {"parameters": _drawn(row, figure) / getattr(row, figure) if n == getattr(row, figure) else 1.0}
-    terms |= tokens
-    drawn_tokens = product({k: v for k, v in terms.items() if k != "parameters"})
-    value_tokens = _value_of(row)
-    extra, more = _of_stage(row, value_tokens)
-    kind, of_class, share, note = COUNTED, "", 1.0, "6 N D" if not frozen else f"(6 N + {through} N frozen) D"
-    if row.active_parameters > 0 or (n != row.parameters):
-        of_class = "experts" if row.parameters > n else ""
-        note += ", N active"
-    elif is_total:
-        kind, of_class, share = BY_TOTAL, EXPERTS, ACTIVE_SHARE
-        note += f", N the total of a mixture of experts, {ACTIVE_SHARE:g} of it active assumed"
-    if of_data_set and not of_class:
-        of_class = DENSE_RECENT if _is_recent(row) else DENSE
-    if of_data_set and "reported" in row.stated_note.lower():
-        of_class = REPORTED
-    form = _model_form(of_class)
-    terms["model form"] = form
-    value = (per_token * value_tokens + extra) * share
-    draws = (per_token * terms["parameters"] * drawn_tokens + extra) * form
-    calibrated = of_class if of_class in OF_THE_LIST else ""
-    return Candidate(kind, value, note + how + more, calibrated, draws, terms), ""
-
-
-def _is_recent(row):
-    recent = row.date == row.date and row.date.year >= 2021
-    return recent and row.domain.strip().lower() == "language" and row.confidence == "confident"
-
-
-def _tokens(row):
-    """Return drawn factors of the tokens, whether they are a data set's, and a note; or None, and why."""
-    if row.tokens > 0:
-        return {"tokens": _drawn(row, "tokens")}, False, ""
-    if row.words > 0:
-        tokens = {
-            "words": _drawn(row, "words"),
-            "tokens a word": uncertainty.of_quantity(TOKENS_PER_WORD, "words"),
-        }
-        return tokens, False, ", D from words at 4/3 tokens each"
-    if row.steps > 0 and row.batch_size > 0:
-        tokens = {"steps": _drawn(row, "steps"), "batch size": _drawn(row, "batch_size")}
-        return tokens, False, ", D = steps × tokens a batch"
-    if row.dataset_tokens > 0:
-        tokens = {"data set": _drawn(row, "dataset_tokens")}
-        if row.epochs > 0:
-            return {**tokens, "epochs": _drawn(row, "epochs")}, True, ", D = data set × epochs"
-        return tokens, True, ", D = data set, taken as seen once"
-    return None, False, "`tokens` is missing"
-
-
-def _value_of(row):
-    if row.tokens > 0:
-        return row.tokens
-    if row.words > 0:
-        return row.words * TOKENS_PER_WORD.value
-    if row.steps > 0 and row.batch_size > 0:
-        return row.steps * row.batch_size
-    return row.dataset_tokens * (row.epochs if row.epochs > 0 else 1)
-
-
-def _of_stage(row, tokens):
-    """Return what a stage does beside its own training, in FLOP: a teacher, a reference, generation."""
-    extra, notes = 0.0, []
-    if row.teacher_parameters > 0:
-        extra, notes = extra + 2 * row.teacher_parameters * tokens, [*notes, "2 N D of the teacher"]
-    if row.generated_tokens > 0:
-        n = active_parameters(row)[0]
-        extra, notes = (
-            extra + 2 * n * row.generated_tokens + 2 * n * tokens,
-            [*notes, "generation and reference"],
-        )
-    if row.reward_parameters > 0:
-        extra, notes = extra + 2 * row.reward_parameters * tokens, [*notes, "2 N D of the reward model"]
-    return extra, "".join(f" + {note}" for note in notes)
-
-
-def _forward(row):
-    """Count operations by forward passes (2007.05558 eq. 1)."""
-    stage = Stage(
-        epochs=_or_none(row.epochs),
-        flops_per_pass=_or_none(row.flop_per_pass),
-        multiply_adds_per_pass=_or_none(row.multiply_adds_per_pass),
-        passes_per_epoch=_or_none(row.examples),
-        forward_backward=FORWARD_BACKWARD,
-    )
-    value = stage.operations()
-    per_pass = "flop_per_pass" if row.flop_per_pass > 0 else "multiply_adds_per_pass"
-    terms = {
-        figure: _drawn(row, figure) / getattr(row, figure) for figure in ("epochs", per_pass, "examples")
-    }
-    terms["model form"] = _model_form("forward")
-    how = f"eq. 1, a training step = {FORWARD_BACKWARD} × a forward pass"
-    return Candidate(COUNTED, value, how, "", value * product(terms), terms), ""
-
-
-def _or_none(value):
-    return None if value is None or math.isnan(value) else value
-
-
-def hours_terms(row, rate):
-    """Return the drawn factors of processor-seconds × peak rate."""
-    if row.burden_flop > 0:
-        return {"burden": _drawn(row, "burden_flop")}
-    if row.processor_hours > 0:
-        terms = {"hours": _drawn(row, "processor_hours") * 3600}
-    else:
-        terms = {"processors": _drawn(row, "processors"), "time": _drawn(row, "time_s")}
-    if row.rate_flop_per_s > 0:
-        return {**terms, "rate": _drawn(row, "rate_flop_per_s")}
-    if rate.low < rate.high:
-        return {**terms, "rate": rate.low * (rate.high / rate.low) ** uncertainty.uniforms("rate")}
-    if rate.by_halves:
-        return {**terms, "rate": rate.flop_per_s, "whole or half": uncertainty.either("halves", _HALVES)}
-    return {**terms, "rate": rate.flop_per_s}
-
-
-def hardware(row, rate, burden):
-    """Return the candidates of hardware time, best evidence first.
-
-    Parameters
-    ----------
-    row : figures of a system
-    rate : accelerators.Rate, or None where the burden or the rate is as given
-    burden : float
-        FLOP at the peak.
-    """
-    found = []
-    throughput = measured(row)
-    if throughput:
-        found.append(throughput)
-    if not np.isfinite(burden):
-        return found
-    terms = hours_terms(row, rate)
-    u, u_terms, how = stated_utilisation(row)
-    if u:
-        at = {**terms, **u_terms}
-        found.append(Candidate(AT_STATED, burden * u, how, AT_STATED, product(at), at))
-    case = assumed_utilisation(row, rate)
-    median, sigma, most = UTILISATION[case]
-    at = {**terms, "utilisation": uncertainty.lognormal("utilisation", median, sigma, most)}
-    how = f"utilisation {median:g} assumed ({case})"
-    found.append(Candidate(AT_ASSUMED, burden * median, how, AT_ASSUMED, product(at), at))
-    return found
-
-
-def measured(row):
-    """Return the candidate of a measured throughput over the hours, or None."""
-    if row.processor_hours > 0:
-        seconds, value = {"hours": _drawn(row, "processor_hours") * 3600}, row.processor_hours * 3600
-    elif row.processors > 0 and row.time_s > 0:
-        seconds = {"processors": _drawn(row, "processors"), "time": _drawn(row, "time_s")}
-        value = row.processors * row.time_s
-    else:
-        return None
-    wall = {"wall clock": uncertainty.by_quantiles("wall clock", WALL_CLOCK)}
-    if row.achieved_flop_per_s > 0:
-        terms = {**seconds, "throughput": _drawn(row, "achieved_flop_per_s"), **wall}
-        how = "hours × FLOP/s achieved by one processor"
-        return Candidate(MEASURED, value * row.achieved_flop_per_s, how, "", product(terms), terms)
-    n, is_total = active_parameters(row)
-    if row.tokens_per_s_per_processor > 0 and n > 0 and not is_total:
-        per_token = 6 * n
-        terms = {**seconds, "throughput": _drawn(row, "tokens_per_s_per_processor") * per_token, **wall}
-        terms["model form"] = _model_form("")
-        how = "hours × tokens a second × 6 N"
-        return Candidate(
-            MEASURED, value * row.tokens_per_s_per_processor * per_token, how, "", product(terms), terms
-        )
-    return None
-
-
-def stated_utilisation(row):
-    """Return a stated utilisation in model FLOP, its drawn factors, and how; None where none is."""
-    wall = {"wall clock": uncertainty.by_quantiles("wall clock", WALL_CLOCK)}
-    if 0 < row.utilisation <= 1:
-        return (
-            row.utilisation,
-            {"utilisation": _drawn(row, "utilisation"), **wall},
-            f"MFU {row.utilisation:.3g} stated",
-        )
-    if 0 < row.hfu <= 1:
-        low, high = {"full": (0.75, 0.75), "none": (1.0, 1.0)}.get(row.recomputation, HFU_TO_MFU)
-        share = math.sqrt(low * high)
-        terms = {"utilisation": _drawn(row, "hfu"), **wall}
-        terms["recomputation"] = low + (high - low) * uncertainty.uniforms("recomputation")
-        return row.hfu * share, terms, f"HFU {row.hfu:.3g} stated, {share:.2g} of it model FLOP"
-    return None, {}, ""
 
 
 def with_base(candidate, base, of_list=False):

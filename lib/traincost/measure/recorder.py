@@ -7,7 +7,6 @@ a thread of its own, so that a long section that has not ended is in it too. The
 record is described in the README, "The run record".
 """
 
-import functools
 import json
 import math
 import os
@@ -17,15 +16,13 @@ import time
 import warnings
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import get_ident
 
 from traincost.measure.machine import machine
+from traincost.measure.plain import plain
+from traincost.measure.sections import UNKNOWN, Deferred, Section, Thread, Total, checked_name, joined
 
 FORMAT = "traincost/run/1"
 RECORD_NAME = "run.json"
-# Of a function's code: generator, coroutine, asynchronous generator (inspect's CO_ flags).
-_SUSPENDED = 0x20 | 0x80 | 0x200
-MAX_DEPTH = 50  # of nested config values; a deeper one is almost surely a cycle
 
 
 class Recorder:
@@ -113,7 +110,7 @@ class Recorder:
         self._pid = None
         self._ended = threading.Event()
         self._warned = set()
-        _plain(self.config)  # a config that cannot be written fails here, not hours later
+        plain(self.config)  # a config that cannot be written fails here, not hours later
         self._continue(_existing_record(self.path), resume)
 
     def _continue(self, earlier, resume):
@@ -136,7 +133,7 @@ class Recorder:
         self._earlier_cost = dict(self.cost)
         for path, entry in (earlier.get("sections") or {}).items():
             if isinstance(entry, dict) and isinstance(entry.get("seconds"), int | float):
-                self._earlier_sections[path] = _Total.of_record(entry)
+                self._earlier_sections[path] = Total.of_record(entry)
 
     # -- the run ---------------------------------------------------------------------------
 
@@ -214,10 +211,10 @@ class Recorder:
         except AttributeError:
             # Used as a decorator before the run starts, the name is resolved at each call.
             if self._started is None:
-                return _Deferred(self, _checked(name))
+                return Deferred(self, checked_name(name))
             thread = self._new_thread()
         node = thread.node
-        return node.children.get(name) or node.child(_checked(name))
+        return node.children.get(name) or node.child(checked_name(name))
 
     def track(self, iterable, name):
         """Yield from `iterable`, timing each wait for the next item as section `name`.
@@ -258,7 +255,7 @@ class Recorder:
         if not (math.isfinite(seconds) and seconds >= 0):
             raise ValueError(f"`seconds` must be zero or more, and finite, got {seconds!r}")
         section = self.section(name)
-        if isinstance(section, _Deferred):
+        if isinstance(section, Deferred):
             section.refuse()
         section.seconds += seconds
         if count == 1:
@@ -270,8 +267,8 @@ class Recorder:
     def _new_thread(self):
         if self._runtime_s is not None:
             raise RuntimeError(f"the run {self.run_id!r} has ended; its sections are closed")
-        thread = self._local.thread = _Thread(threading.get_ident())
-        thread.node = _Section(self, thread, "", None)
+        thread = self._local.thread = Thread(threading.get_ident())
+        thread.node = Section(self, thread, "", None)
         self._roots.append(thread.node)
         return thread
 
@@ -288,7 +285,7 @@ class Recorder:
             root.collect("", now, totals)
         synchronised = self._synchronised()
         sections = {
-            path: _joined(self._earlier_sections.get(path), totals.get(path)).entry(synchronised)
+            path: joined(self._earlier_sections.get(path), totals.get(path)).entry(synchronised)
             for path in {**self._earlier_sections, **totals}
         }
         record = {
@@ -297,18 +294,18 @@ class Recorder:
             "status": self._status,
             "started_at": self._started_at,
             "runtime_s": self._earlier_s + runtime_s,
-            "config": _plain(dict(self.config)),
+            "config": plain(dict(self.config)),
             "sections": sections,
-            "cost": _plain(dict(self.cost), null_non_finite=True),
-            "scores": _plain(dict(self.scores), null_non_finite=True),
+            "cost": plain(dict(self.cost), null_non_finite=True),
+            "scores": plain(dict(self.scores), null_non_finite=True),
         }
         if self._legs > 1:
             record["legs"] = self._legs
         if self.compute:
-            record["compute"] = _plain(self.compute, null_non_finite=True)
+            record["compute"] = plain(self.compute, null_non_finite=True)
         if self._error:
             record["error"] = self._error
-        return record | machine() | _plain(dict(self.machine))
+        return record | machine() | plain(dict(self.machine))
 
     def _synchronised(self):
         """Say whether clocks waited for the device; None where there is nothing to wait for."""
@@ -357,218 +354,6 @@ _RESUMED = {
 }
 
 
-# The extent of a section's occurrences: when the first began, its seconds, and the fewest and the
-# most seconds of any. One tuple, so that the thread which writes never sees half of it.
-NONE_YET, UNKNOWN = None, ()
-
-
-def _widened(extent, began, seconds):
-    if extent is UNKNOWN:
-        return UNKNOWN
-    if extent is NONE_YET:
-        return (began, seconds, seconds, seconds)
-    earliest, first, least, most = extent
-    if began < earliest:
-        earliest, first = began, seconds
-    return (earliest, first, min(least, seconds), max(most, seconds))
-
-
-class _Total:
-    """Seconds, count and extent of a section over the threads that it was met in."""
-
-    __slots__ = ("count", "extent", "seconds")
-
-    def __init__(self, seconds=0.0, count=0, extent=NONE_YET):
-        self.seconds, self.count, self.extent = seconds, count, extent
-
-    @classmethod
-    def of_record(cls, entry):
-        """Return what an earlier record has of a section; its first occurrence comes before all others."""
-        seconds, count = float(entry["seconds"]), int(entry.get("count") or 0)
-        spread = [entry.get(name) for name in ("first_s", "min_s", "max_s")]
-        if all(isinstance(value, int | float) for value in spread):
-            return cls(seconds, count, (-math.inf, *map(float, spread)))
-        return cls(seconds, count, (-math.inf, *[seconds] * 3) if count == 1 else UNKNOWN)
-
-    def add(self, seconds, count, extent):
-        """Add what another thread, or a later leg, measured."""
-        self.seconds += seconds
-        self.count += count
-        if extent is UNKNOWN or self.extent is UNKNOWN:
-            self.extent = UNKNOWN
-        elif extent is not NONE_YET:
-            began, first, least, most = extent
-            self.extent = _widened(_widened(_widened(self.extent, began, first), began, least), began, most)
-
-    def entry(self, synchronised):
-        """Return the section as the record has it; of a single occurrence, the seconds say all."""
-        entry = {"seconds": self.seconds, "count": self.count}
-        if self.extent and self.count > 1:
-            entry |= zip(("first_s", "min_s", "max_s"), self.extent[1:], strict=True)
-        return entry if synchronised is None else entry | {"synchronised": synchronised}
-
-
-def _joined(earlier, now):
-    if earlier is None:
-        return now
-    total = _Total(earlier.seconds, earlier.count, earlier.extent)
-    if now is not None:
-        total.add(now.seconds, now.count, now.extent)
-    return total
-
-
-class _Thread:
-    """The section that a thread is in."""
-
-    __slots__ = ("ident", "node")
-
-    def __init__(self, ident):
-        self.ident = ident
-
-
-class _Section:
-    """A section under one parent in one thread; entering it starts its clock."""
-
-    __slots__ = (
-        "children",
-        "clock",
-        "count",
-        "extent",
-        "name",
-        "parent",
-        "recorder",
-        "seconds",
-        "started",
-        "thread",
-    )
-
-    def __init__(self, recorder, thread, name, parent):
-        self.recorder, self.thread, self.name, self.parent = recorder, thread, name, parent
-        self.clock = recorder._clock
-        self.children = {}
-        self.seconds, self.count, self.started = 0.0, 0, None
-        self.extent = NONE_YET
-
-    def child(self, name):
-        child = self.children[name] = _Section(self.recorder, self.thread, name, self)
-        return child
-
-    def __enter__(self):
-        thread = self.thread
-        if thread.node is not self.parent or thread.ident != get_ident():
-            raise RuntimeError(
-                f"section {self.name!r} belongs to the section and thread it was made in; "
-                "call section() where you enter it"
-            )
-        thread.node = self
-        self.started = self.clock()
-        return self
-
-    def __exit__(self, kind, value, traceback):
-        try:
-            now = self.clock()
-        except Exception:
-            now = time.perf_counter()
-            if kind is None:  # else the training's own exception is what the user must see
-                raise
-        finally:
-            started, self.started = self.started, None
-            if self.thread.node is self:
-                self.thread.node = self.parent
-            else:
-                self._left_out_of_order()
-        seconds = now - started
-        self.seconds += seconds
-        self.occurred(started, seconds)
-        self.count += 1
-
-    def occurred(self, began, seconds):
-        """Note how long one occurrence took."""
-        extent = self.extent
-        # Nearly all lie within: they are told here, without a call.
-        if not extent or not extent[2] <= seconds <= extent[3]:
-            self.extent = _widened(extent, began, seconds)
-
-    def _left_out_of_order(self):
-        """Return to the parent if this section is still open above, and warn."""
-        node = self.thread.node
-        while node is not None and node is not self:
-            node = node.parent
-        if node is self:
-            self.thread.node = self.parent
-        self.recorder._warn_once(
-            "order",
-            f"section {self.name!r} was left out of order: asyncio tasks, or a generator that yields "
-            "inside a section, have mixed the nesting; use a thread each, or open sections between yields",
-        )
-
-    def __call__(self, function):
-        return _timed(self.recorder, self.name, function)
-
-    def collect(self, prefix, now, totals):
-        """Add this subtree to `totals`; a path met in several threads is summed."""
-        for name, child in list(self.children.items()):
-            path = prefix + name
-            seconds, count = child.so_far(now)
-            if count:
-                totals.setdefault(path, _Total()).add(seconds, count, child.extent)
-            child.collect(path + "/", now, totals)
-
-    def so_far(self, now):
-        """Return seconds and count, an occurrence that is still open included."""
-        while True:
-            started, seconds, count = self.started, self.seconds, self.count
-            if self.started is started:  # else another thread left it between the readings
-                break
-        if started is None:
-            return seconds, count
-        return seconds + max(0.0, now - started), count + 1
-
-
-class _Deferred:
-    """``@run.section("name")`` written before the run has started."""
-
-    def __init__(self, recorder, name):
-        self.recorder, self.name = recorder, name
-
-    def __call__(self, function):
-        return _timed(self.recorder, self.name, function)
-
-    def __enter__(self):
-        self.refuse()
-
-    def refuse(self):
-        """Say that the run has not started."""
-        raise RuntimeError(
-            f"section {self.name!r} entered before the run has started; "
-            "enter the recorder first: with Recorder(...) as run"
-        )
-
-    def __exit__(self, *exception):
-        return False
-
-
-def _timed(recorder, name, function):
-    if getattr(getattr(function, "__code__", None), "co_flags", 0) & _SUSPENDED:
-        raise TypeError(
-            f"section {name!r} cannot decorate a generator or coroutine function, whose call returns "
-            "at once; open the section inside it"
-        )
-
-    @functools.wraps(function)
-    def timed(*args, **kwargs):
-        with recorder.section(name):
-            return function(*args, **kwargs)
-
-    return timed
-
-
-def _checked(name):
-    if not isinstance(name, str) or not all(name.split("/")):
-        raise ValueError(f"a section name is text whose parts between slashes are not empty, got {name!r}")
-    return name
-
-
 def _synchronized_clock(synchronize):
     if synchronize is None:
         return time.perf_counter
@@ -598,41 +383,3 @@ def _existing_record(path):
     except (OSError, ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
-
-
-def _plain(value, null_non_finite=False, depth=0):
-    """Return `value` as JSON has it: the record must be readable by any program.
-
-    A non-finite number becomes null among measurements, and text among settings, where
-    ``inf`` is a setting like any other.
-    """
-    if depth > MAX_DEPTH:
-        raise ValueError(f"values nested deeper than {MAX_DEPTH} cannot be recorded")
-    if value is None or (isinstance(value, str | bool | int) and type(value).__module__ == "builtins"):
-        return value
-    if type(value).__module__ in ("numpy", "torch") and hasattr(value, "item"):
-        return _plain(_item(value), null_non_finite, depth + 1)
-    if isinstance(value, float):
-        if math.isfinite(value):
-            return float(value)
-        return None if null_non_finite else repr(float(value))
-    if isinstance(value, dict):
-        return {str(k): _plain(v, null_non_finite, depth + 1) for k, v in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        ordered = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
-        return [_plain(v, null_non_finite, depth + 1) for v in ordered]
-    return _text(value)
-
-
-def _item(value):
-    """Return the Python number in a numpy scalar or a one-element tensor."""
-    try:
-        return value.item()
-    except (TypeError, ValueError, RuntimeError):
-        return _text(value)
-
-
-def _text(value):
-    text = str(value)
-    # An address differs in every run and would make each run a level of its own.
-    return f"{type(value).__module__}.{type(value).__qualname__}" if " at 0x" in text else text

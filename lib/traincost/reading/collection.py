@@ -6,37 +6,34 @@ Runs come as pyarrow tables (`tables`), from the readers or from an index, and a
 in the same way, so that it does not matter which.
 """
 
-import json
 import os
-import re
 from collections import Counter
 from dataclasses import dataclass, field, fields, replace
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traincost.columns import PREFIX, SCORE_PREFIX
+from traincost.columns import PREFIX
 from traincost.errors import NothingToReport, ParameterError
 from traincost.reading import batch, joins, live, tables
 from traincost.reading.formats import JOBS, READERS, other, table_files
 from traincost.reading.formats import table as _table
-from traincost.reading.formats.files import Unreadable, parse_json, shortened
+from traincost.reading.formats.files import Unreadable
 from traincost.reading.formats.paths import PathPattern
-from traincost.reading.formats.statuses import UNREADABLE
+from traincost.reading.frames import (
+    compute_blocks,
+    excluded_frame,
+    notes_frame,
+    parts_frame,
+    runs_frame,
+    sections_frame,
+)
 from traincost.reading.listing import POINTER, POINTER_KEY, Listing, is_url, listed, readers
 from traincost.reading.redaction import Numbering, Redactor, Rule, numbered
-from traincost.reading.tables import EXACT, EXTENT, coded, printable
+from traincost.reading.tables import printable
 
 MAX_SEEN = 500  # files of a directory without runs that are looked at
-NULL = str(None)  # how `formats.run.flat` writes a JSON null
-# Neither a leading zero nor a hundred digits: those are names, not quantities.
-_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?")
-PLACES = ("host", "device")
-_LONG_DIGITS, _MAX_FLOAT32 = 14, 3e38  # no number that a person chose has as many
-_IDENTITY = ["run_id", "path", "format", "status", "started_at", "runtime_s", "task", "report", "process"]
-_IDENTITY += ["evidence", "devices", "device", "host"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +72,7 @@ class Collection:
     excluded: pd.DataFrame
     notes: pd.DataFrame
     compute: dict
-    parts: pd.DataFrame = field(default_factory=lambda: _parts_frame([], []))
+    parts: pd.DataFrame = field(default_factory=lambda: parts_frame([], []))
 
     @property
     def factors(self):
@@ -138,13 +135,9 @@ def read_collection(
     pattern = PathPattern(path_pattern) if path_pattern else None
     rule, parts = Rule(show=tuple(show)), []
     if live.is_live(runs_dir):
-        _refuse_columns(table)
-        listing, found = live.runs(runs_dir, format)
-        batches = [tables.tabulated([0], [(found, "")], Redactor(rule))]
-        titles = [READERS[listing.name].TITLE]
+        listing, batches, titles = _read_live(runs_dir, format, table, rule)
     elif _is_table(runs_dir):
-        listing, batches = _read_table(os.fspath(runs_dir), format, table, rule)
-        titles = [_table.TITLE]
+        listing, batches, titles = _read_table(os.fspath(runs_dir), format, table, rule)
     else:
         _refuse_columns(table)
         stored = _index(runs_dir)
@@ -154,14 +147,7 @@ def read_collection(
         titles = [READERS[name].TITLE for name in readers(format)]
     redactor, shown = Redactor(rule), Numbering()
     if pattern or any(name in JOBS for _, name in listing.sources):
-        from traincost.reading import jobs
-
-        parts += jobs.describe(batches, listing.sources, pattern, redactor)
-        if pattern and not jobs.matches(batches, listing.sources, pattern):
-            raise ParameterError(
-                f"`path_pattern` {path_pattern!r} matches the path of no run; a part of a path must match "
-                "whole, as lr_{lr} or *_{lr} do"
-            )
+        parts += _described(batches, listing.sources, pattern, redactor)
     runs = numbered(tables.joined(batches), shown)
     listing, parts = _redacted(listing, parts, lambda texts: map(shown, redactor.paths(texts)))
     runs, joined = joins.together(runs, listing.sources)
@@ -171,16 +157,36 @@ def read_collection(
         _refuse_nothing(listing, usable, rest, titles)
     return Collection(
         name=listing.name,
-        runs=_runs_frame(usable, listing.sources),
-        sections=_sections_frame(usable),
-        excluded=_excluded_frame(rest, listing),
-        notes=_notes_frame(usable, listing.sources),
-        compute=_compute(usable),
-        parts=_parts_frame(parts, listing.sources),
+        runs=runs_frame(usable, listing.sources),
+        sections=sections_frame(usable),
+        excluded=excluded_frame(rest, listing),
+        notes=notes_frame(usable, listing.sources),
+        compute=compute_blocks(usable),
+        parts=parts_frame(parts, listing.sources),
     )
 
 
 # -- reading -------------------------------------------------------------------------------
+
+
+def _read_live(address, format, table, rule):
+    """Return the listing of a store, its runs as a batch, and the title of its kind."""
+    _refuse_columns(table)
+    listing, found = live.runs(address, format)
+    return listing, [tables.tabulated([0], [(found, "")], Redactor(rule))], [READERS[listing.name].TITLE]
+
+
+def _described(batches, sources, pattern, redactor):
+    """Add what jobs and paths say of the runs; return which sources are parts of runs."""
+    from traincost.reading import jobs
+
+    parts = jobs.describe(batches, sources, pattern, redactor)
+    if pattern and not jobs.matches(batches, sources, pattern):
+        raise ParameterError(
+            f"`path_pattern` {pattern.text!r} matches the path of no run; a part of a path must match "
+            "whole, as lr_{lr} or *_{lr} do"
+        )
+    return parts
 
 
 def _read_directory(runs_dir, stored, format, progress, run, rule, parts):
@@ -219,7 +225,7 @@ def _is_table(runs_dir):
 
 
 def _read_table(path, format, table, rule):
-    """Return a listing of the rows of a table, and their block."""
+    """Return a listing of the rows of a table, their batch, and the title of tables."""
     if format not in ("auto", _table.NAME):
         raise ParameterError(f"`format` must be auto or {_table.NAME} for a table, got {format!r}")
     try:
@@ -229,7 +235,7 @@ def _read_table(path, format, table, rule):
     name = printable(os.path.splitext(os.path.basename(os.path.realpath(path)))[0])
     listing = Listing(path, name, [(place, _table.NAME) for place, _ in rows], [])
     found = [([run], "") for _, run in rows]
-    return listing, [tables.tabulated(range(len(rows)), found, Redactor(rule))]
+    return listing, [tables.tabulated(range(len(rows)), found, Redactor(rule))], [_table.TITLE]
 
 
 def _redacted(listing, parts, shown):
@@ -327,189 +333,3 @@ def _seen(root):
 
 
 # -- frames --------------------------------------------------------------------------------
-
-
-def _runs_frame(runs, sources):
-    identity, config = _identity(runs, sources), _config_columns(runs)
-    columns = {
-        **identity,
-        **config,
-        **_places(identity, config),
-        **_number_columns(runs, "cost", ""),
-        **_number_columns(runs, "scores", SCORE_PREFIX),
-    }
-    return pd.DataFrame(columns, copy=False)
-
-
-def _places(identity, config):
-    """Return where runs took place as settings, where it varies and no setting says it: host and device."""
-    found = {}
-    for name in PLACES:
-        column = identity[name].mask(identity[name] == "")
-        if column.nunique() > 1 and PREFIX + name not in config:
-            found[PREFIX + name] = column
-    return found
-
-
-def _identity(runs, sources):
-    found = [sources[place] for place in runs["place"].to_pylist()]
-    columns = {
-        "path": _texts([printable(path) for path, _ in found]),
-        "format": _texts([reader for _, reader in found]),
-        "runtime_s": runs["runtime_s"].to_numpy(),
-        "devices": runs["devices"].to_numpy(),
-    }
-    return {name: columns[name] if name in columns else _texts(runs[name]) for name in _IDENTITY}
-
-
-def _texts(values):
-    return pd.Series(values.to_pandas() if isinstance(values, pa.ChunkedArray) else values, dtype="str")
-
-
-def _config_columns(runs):
-    """Return a column per setting, in the order in which the runs first set them."""
-    rows, names, values = tables.entries(runs["config"])
-    levels, codes = coded(values)
-    levels, columns = [json.loads(level) for level in levels], {}
-    for name, found in _by_name(names):
-        column = np.full(len(runs), -1, dtype=np.int32)
-        column[rows[found]] = codes[found]
-        columns[PREFIX + name] = _series(levels, column)
-    return columns
-
-
-def _by_name(names):
-    """Yield each name, in order of first appearance, and the positions at which it stands."""
-    levels, codes = coded(names)
-    order = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[order], np.arange(len(levels) + 1))
-    for name, start, end in zip(levels, starts, starts[1:], strict=False):
-        yield name, order[start:end]
-
-
-def _series(levels, codes):
-    """Return levels as numbers where all are, and else as text; code -1 is missing.
-
-    Among numbers a JSON null is missing too; among words it is the level ``None``.
-
-    Text counts as a number if every level reads as one, so that ``1e-3`` and ``0.001`` are
-    one level, while a hash among words stays text.
-    """
-    used, codes = np.unique(codes, return_inverse=True)
-    present = _alike([levels[code] if code >= 0 else None for code in used.tolist()])
-    numbers = [np.nan if level is None or level == NULL else _number(level) for level in present]
-    if None not in numbers and not all(np.isnan(number) for number in numbers):
-        table = np.array(numbers, dtype=float)
-        return pd.Series((table.astype(np.int64) if _whole(table) else table)[codes])
-    texts = np.array([None if level is None else _text(level) for level in present], dtype=object)
-    return pd.Series(texts[codes], dtype="str")
-
-
-def _alike(levels):
-    """Return levels with one spelling for what is one: truth values, and numbers that were in float32.
-
-    >>> _alike(["true", "FALSE", None]), _alike([0.10000000149011612, 0.1])
-    (['True', 'False', None], [0.1, 0.1])
-    """
-    texts = {level.lower() for level in levels if isinstance(level, str)} - {NULL.lower()}
-    if texts & _TRUTH.keys() and texts <= _TRUTH.keys() | {"0", "1"}:
-        numbers = {level for level in levels if isinstance(level, int | float)}
-        if numbers <= {0, 1}:
-            return [_truth(level) for level in levels]
-    return [_without_float32(level) if level.__class__ is float else level for level in levels]
-
-
-_TRUTH = {"true": "True", "false": "False"}
-
-
-def _truth(level):
-    if level is None or level == NULL:
-        return level
-    text = str(level).lower()
-    return _TRUTH.get(text) or str(bool(float(text)))
-
-
-def _without_float32(value):
-    """Return the number that was stored as a float of 32 bits, where its digits show that it was."""
-    if len(repr(value)) < _LONG_DIGITS or abs(value) > _MAX_FLOAT32:
-        return value
-    short = np.float32(value)
-    return float(str(short)) if float(short) == value and np.isfinite(short) else value
-
-
-def _number(value):
-    """Return a level as a number, or None where it is no finite one."""
-    if isinstance(value, str) and not _NUMBER.fullmatch(value):
-        return None
-    number = float(value)
-    return _without_float32(number) if np.isfinite(number) else None
-
-
-def _text(value):
-    if isinstance(value, float):
-        return f"{value:.15g}"
-    return tables.digits(value) if isinstance(value, int) else value
-
-
-def _number_columns(runs, kind, prefix):
-    """Return a column per name, sorted: integers where all are and no run lacks one."""
-    rows, names, values = tables.entries(runs[kind])
-    values, columns = values.to_numpy(), {}
-    for name, found in sorted(_by_name(names), key=lambda entry: entry[0]):
-        column = np.full(len(runs), np.nan)
-        column[rows[found]] = values[found]
-        columns[prefix + name] = column.astype(np.int64) if _whole(column) else column
-    return columns
-
-
-def _whole(numbers):
-    return bool((numbers == np.round(numbers)).all() and (abs(numbers) <= EXACT).all())
-
-
-def _sections_frame(runs):
-    rows, names, *values = tables.entries(runs["sections"])
-    numbers = zip(("seconds", "count", *EXTENT), (value.to_numpy() for value in values), strict=True)
-    return pd.DataFrame({"run": rows, "section": _texts(names), **dict(numbers)}, copy=False)
-
-
-def _excluded_frame(runs, listing):
-    frame = pd.DataFrame({**_identity(runs, listing.sources), "reason": _texts(runs["reason"])})
-    if listing.unopened:
-        paths = [printable(path) for path, _ in listing.unopened]
-        unopened = {name: [""] * len(paths) for name in _IDENTITY} | {
-            "run_id": [path.rpartition("/")[2] for path in paths],
-            "path": paths,
-            "status": [UNREADABLE] * len(paths),
-            "reason": [reason for _, reason in listing.unopened],
-        }
-        last = pd.DataFrame({name: _texts(unopened[name]) for name in frame})
-        last[["runtime_s", "devices"]] = np.nan
-        frame = pd.concat([frame, last], ignore_index=True)
-    frame["reason"] = _texts([shortened(reason) for reason in frame["reason"]])
-    identity, config = _identity(runs, listing.sources), _config_columns(runs)
-    config = pd.DataFrame({**config, **_places(identity, config)}, index=range(len(runs)))
-    return pd.concat([frame, config.reindex(frame.index)], axis=1)
-
-
-def _notes_frame(runs, sources):
-    found = runs.filter(pc.greater(pc.list_value_length(runs["notes"]), 0))
-    rows = [
-        (printable(sources[place][0]), run_id, note)
-        for place, run_id, notes in zip(
-            *(found[n].to_pylist() for n in ("place", "run_id", "notes")), strict=True
-        )
-        for note in notes
-    ]
-    return pd.DataFrame(rows, columns=["path", "run_id", "note"])
-
-
-def _parts_frame(parts, sources):
-    rows = [(printable(sources[place][0]), sources[place][1], printable(owner)) for place, owner in parts]
-    return pd.DataFrame(rows, columns=["path", "format", "part_of"])
-
-
-def _compute(runs):
-    """Return the compute blocks; runs whose blocks are equal share one."""
-    levels, codes = coded(runs["compute"])
-    parsed = [parse_json(text.encode()) if text else None for text in levels]
-    return {i: parsed[code] for i, code in enumerate(codes.tolist()) if levels[code]}

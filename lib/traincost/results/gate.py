@@ -1,4 +1,4 @@
-"""Print the outcome of the gate (`analysis.gate`): one line, JSON, JUnit XML, Markdown."""
+"""The gate (`analysis.gate`) of two directories, and its outcome in one line, JSON, JUnit XML or Markdown."""
 
 import json
 from dataclasses import asdict
@@ -6,9 +6,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from traincost.analysis import gate, pairs
 from traincost.analysis.comparison import EXACT, SAME
 from traincost.analysis.gate import LOST, SLOWER, UNCLEAR, WITHIN
+from traincost.analysis.subsets import subset
 from traincost.printing import change_text, plain, share_text, two
+from traincost.reading.collection import read_collection
 from traincost.results.markup import markdown_text
 from traincost.results.numbers import plural
 
@@ -21,6 +24,23 @@ _SAID = {
 }
 _NONE = "no run after completed"
 MAX_NAMED = 5  # lost configurations that a summary names
+
+
+def checked(before, after, settings, max_slowdown, max_lost):
+    """Return what the gate finds of two directories, under the parameters of a comparison."""
+    limit = gate.limit(max_slowdown)
+    reading = {"format": settings["format"], "path_pattern": settings["path_pattern"]}
+    first = read_collection(before, **reading)
+    second = read_collection(after, **reading, require_runs=False)
+    if settings["where"]:
+        first, second = (subset(found, settings["where"]) for found in (first, second))
+    choices = settings["pair_by"], settings["replicates"]
+    if not len(second.runs) and len(second.excluded):
+        return gate.nothing_left(first, second, pairs.pair(first, first, *choices), limit, max_lost)
+    if not len(second.runs):
+        second = read_collection(after, **reading)  # which says what is not there
+    paired = pairs.pair(first, second, *choices, settings["renamed"])
+    return gate.check(first, second, paired, limit, max_lost)
 
 
 def line(check):

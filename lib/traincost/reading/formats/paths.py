@@ -27,6 +27,7 @@ class PathPattern:
     """
 
     def __init__(self, pattern):
+        self.text = pattern
         self.names = _FIELD.findall(pattern)
         if not self.names or not all(self.names) or len(set(self.names)) < len(self.names):
             raise ParameterError(

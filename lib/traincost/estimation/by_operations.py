@@ -1,0 +1,171 @@
+"""Counted operations of a training, as evidence: parameters × tokens, or forward passes.
+
+Contract: one row of figures in, a `Candidate` out, or what is missing for one.
+"""
+
+import math
+
+import numpy as np
+
+from traincost.estimation import quantities, uncertainty
+from traincost.estimation.compute import FORWARD_BACKWARD, Stage
+from traincost.estimation.evidence import (
+    ACTIVE_SHARE,
+    BY_TOTAL,
+    COUNTED,
+    DENSE,
+    DENSE_RECENT,
+    EXPERTS,
+    OF_THE_LIST,
+    REPORTED,
+    Candidate,
+    active_parameters,
+    drawn_figure,
+    is_language,
+    model_form,
+    product,
+)
+from traincost.estimation.quantities import Quantity
+
+TOKENS_PER_WORD = Quantity(4 / 3, 1.2, 1.5, quantities.WITHIN)
+
+
+def operations(row):
+    """Return the candidate of counted operations, or None, and why not.
+
+    Returns
+    -------
+    tuple of (Candidate or None, str)
+        The second says what is missing or wrong.
+    """
+    if row.operations_flop > 0:
+        how = row.operations_note or "as given"
+        return Candidate(COUNTED, row.operations_flop, how, "", row.operations_flop), ""
+    of_tokens = (is_language(row) and row.parameters > 0) or row.active_parameters > 0
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            found, problem = _language(row) if of_tokens else _forward(row)
+    except ValueError as refused:
+        return None, str(refused)
+    if found is not None and not np.isfinite(found.value_flop):
+        return None, "its figures multiply to more than a number can hold"
+    return found, problem
+
+
+def _relative(row, figure):
+    """Return a figure's draws over its value."""
+    return drawn_figure(row, figure) / getattr(row, figure)
+
+
+def _language(row):
+    tokens, of_data_set, how = _tokens(row)
+    if tokens is None:
+        return None, how
+    n, is_total = active_parameters(row)
+    frozen = row.frozen_parameters if row.frozen_parameters > 0 else row.frozen_share * n
+    frozen = frozen if frozen > 0 else 0.0
+    if frozen > n:
+        raise ValueError(f"`frozen_parameters` ({frozen:g}) exceeds `parameters` ({n:g})")
+    figure = "active_parameters" if row.active_parameters > 0 else "parameters"
+    through = 4 if row.gradients_through_frozen else 2
+    per_token = 6 * (n - frozen) + through * frozen
+    terms = {
+        "parameters": drawn_figure(row, figure) / getattr(row, figure) if n == getattr(row, figure) else 1.0
+    }
+    terms |= tokens
+    drawn_tokens = product({k: v for k, v in terms.items() if k != "parameters"})
+    value_tokens = _value_of(row)
+    extra, more = _of_stage(row, value_tokens)
+    kind, of_class, share, note = COUNTED, "", 1.0, "6 N D" if not frozen else f"(6 N + {through} N frozen) D"
+    if row.active_parameters > 0 or (n != row.parameters):
+        of_class = "experts" if row.parameters > n else ""
+        note += ", N active"
+    elif is_total:
+        kind, of_class, share = BY_TOTAL, EXPERTS, ACTIVE_SHARE
+        note += f", N the total of a mixture of experts, {ACTIVE_SHARE:g} of it active assumed"
+    if of_data_set and not of_class:
+        of_class = DENSE_RECENT if _is_recent(row) else DENSE
+    if of_data_set and "reported" in row.stated_note.lower():
+        of_class = REPORTED
+    form = model_form(of_class)
+    terms["model form"] = form
+    value = (per_token * value_tokens + extra) * share
+    draws = (per_token * terms["parameters"] * drawn_tokens + extra) * form
+    calibrated = of_class if of_class in OF_THE_LIST else ""
+    return Candidate(kind, value, note + how + more, calibrated, draws, terms), ""
+
+
+def _is_recent(row):
+    recent = row.date == row.date and row.date.year >= 2021
+    return recent and row.domain.strip().lower() == "language" and row.confidence == "confident"
+
+
+def _tokens(row):
+    """Return drawn factors of the tokens, whether they are a data set's, and a note; or None, and why."""
+    if row.tokens > 0:
+        return {"tokens": drawn_figure(row, "tokens")}, False, ""
+    if row.words > 0:
+        tokens = {
+            "words": drawn_figure(row, "words"),
+            "tokens a word": uncertainty.of_quantity(TOKENS_PER_WORD, "words"),
+        }
+        return tokens, False, ", D from words at 4/3 tokens each"
+    if row.steps > 0 and row.batch_size > 0:
+        tokens = {"steps": drawn_figure(row, "steps"), "batch size": drawn_figure(row, "batch_size")}
+        return tokens, False, ", D = steps × tokens a batch"
+    if row.dataset_tokens > 0:
+        tokens = {"data set": drawn_figure(row, "dataset_tokens")}
+        if row.epochs > 0:
+            return {**tokens, "epochs": drawn_figure(row, "epochs")}, True, ", D = data set × epochs"
+        return tokens, True, ", D = data set, taken as seen once"
+    return None, False, "`tokens` is missing"
+
+
+def _value_of(row):
+    if row.tokens > 0:
+        return row.tokens
+    if row.words > 0:
+        return row.words * TOKENS_PER_WORD.value
+    if row.steps > 0 and row.batch_size > 0:
+        return row.steps * row.batch_size
+    return row.dataset_tokens * (row.epochs if row.epochs > 0 else 1)
+
+
+def _of_stage(row, tokens):
+    """Return what a stage does beside its own training, in FLOP: a teacher, a reference, generation."""
+    extra, notes = 0.0, []
+    if row.teacher_parameters > 0:
+        extra, notes = extra + 2 * row.teacher_parameters * tokens, [*notes, "2 N D of the teacher"]
+    if row.generated_tokens > 0:
+        n = active_parameters(row)[0]
+        extra, notes = (
+            extra + 2 * n * row.generated_tokens + 2 * n * tokens,
+            [*notes, "generation and reference"],
+        )
+    if row.reward_parameters > 0:
+        extra, notes = extra + 2 * row.reward_parameters * tokens, [*notes, "2 N D of the reward model"]
+    return extra, "".join(f" + {note}" for note in notes)
+
+
+def _forward(row):
+    """Count operations by forward passes (2007.05558 eq. 1)."""
+    stage = Stage(
+        epochs=_or_none(row.epochs),
+        flops_per_pass=_or_none(row.flop_per_pass),
+        multiply_adds_per_pass=_or_none(row.multiply_adds_per_pass),
+        passes_per_epoch=_or_none(row.examples),
+        forward_backward=FORWARD_BACKWARD,
+    )
+    value = stage.operations()
+    per_pass = "flop_per_pass" if row.flop_per_pass > 0 else "multiply_adds_per_pass"
+    terms = {
+        figure: drawn_figure(row, figure) / getattr(row, figure)
+        for figure in ("epochs", per_pass, "examples")
+    }
+    terms["model form"] = model_form("forward")
+    how = f"eq. 1, a training step = {FORWARD_BACKWARD} × a forward pass"
+    return Candidate(COUNTED, value, how, "", value * product(terms), terms), ""
+
+
+def _or_none(value):
+    return None if value is None or math.isnan(value) else value
