@@ -59,6 +59,7 @@ class Total:
 
 
 def joined(earlier, now):
+    """Return the sum of what earlier legs and this one measured of a section; either may be None."""
     if earlier is None:
         return now
     total = Total(earlier.seconds, earlier.count, earlier.extent)
@@ -214,6 +215,7 @@ def _timed(recorder, name, function):
 
 
 def checked_name(name):
+    """Return the name of a section, or say what is wrong with it."""
     if not isinstance(name, str) or not all(name.split("/")):
         raise ValueError(f"a section name is text whose parts between slashes are not empty, got {name!r}")
     return name
