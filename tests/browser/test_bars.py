@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from traincost.pages.exporter import TraincostExporter
-from traincost.results import fluid
+from traincost.results import fluid, in_cells, labelled, mean_bars
 from traincost.results.prose import Name, Number, say
 from traincost.results.result import Answer, Bars, More, Result
 from traincost.results.tables import Bar, Heading, Table, as_printed, shades_of
@@ -34,7 +34,7 @@ def percent(share):
 def answer():
     parts = [(name, share, percent(share), kind) for name, share, kind in RUN]
     said = f"{LONG} governs 32.0 %"
-    drawing = fluid.answer_bar(parts, {LONG, "evaluate"}, said, name="answer", title="A whole run")
+    drawing = labelled.answer_bar(parts, {LONG, "evaluate"}, said, name="answer", title="A whole run")
     return Answer(
         say("Evaluation takes as much time as training"),
         say("Evaluate once per run instead of on a schedule"),
@@ -54,8 +54,8 @@ def levels():
         rows.append(
             fluid.Level(f"{LONG}={i}", tuple(parts), f"{total:.1f} h", "123 min 45 s to 345 min 12 s")
         )
-    legend = fluid.legend(fluid.ranked(rows[0].parts), "levels")
-    drawing = fluid.level_bars(rows, name="levels", title="Runtime by section")
+    legend = in_cells.legend(fluid.ranked(rows[0].parts), "levels")
+    drawing = mean_bars.level_bars(rows, name="levels", title="Runtime by section")
     return Bars("levels", FRAME, drawing, say("Mean run of each {x}", x=Name(LONG)), legend=legend)
 
 
@@ -64,7 +64,7 @@ def before_and_after():
     for when, scale in (("before", 19.0), ("after", 10.8)):
         parts = [(name, scale * share, f"{scale * share:.1f} s", kind) for name, share, kind in RUN]
         rows.append(fluid.Level(f"{when}: {LONG} 0.25", tuple(parts), f"{scale:.1f} s"))
-    drawing = fluid.labelled_bars(rows, name="parts", title="Parts")
+    drawing = labelled.labelled_bars(rows, name="parts", title="Parts")
     return Bars("parts", FRAME, drawing, say("Mean run."), quiet=True)
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from traincost.printing import two
-from traincost.results import fluid, html
+from traincost.results import fluid, html, labelled
 from traincost.results.figures import Figure, axes_of
 from traincost.results.prose import Name, Number, say
 from traincost.results.result import Answer, Bars, More, Result, table_data
@@ -23,7 +23,7 @@ def draw(frame):
 
 
 def bars(**options):
-    drawing = fluid.answer_bar([("a", 0.4, "40 %"), ("b", 0.6, "60 %")], name="answer", title="A run")
+    drawing = labelled.answer_bar([("a", 0.4, "40 %"), ("b", 0.6, "60 %")], name="answer", title="A run")
     return Bars("answer", FRAME, drawing, say("Share of {n} runs.", n=Number("bars.n", 6, "6")), **options)
 
 

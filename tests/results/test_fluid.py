@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from traincost.results import fluid, style
+from traincost.results import fluid, in_cells, labelled, mean_bars, style, text_width
 from traincost.results.fluid import Level, Part
 
 HOSTILE = '"><script>alert(1)</script>\x00 & <b>'
@@ -44,16 +44,16 @@ class Seen(HTMLParser):
 
 
 def answer(parts=RUN, governed=("eval_router_sampled", "eval_val_loss"), said="interval governs 47.5 %"):
-    return fluid.answer_bar(parts, governed, said, name="answer", title="What a run spends its time on")
+    return labelled.answer_bar(parts, governed, said, name="answer", title="What a run spends its time on")
 
 
 def test_small_parts_fold_and_what_the_knob_governs_stays():
-    folded = fluid.folded(map(tuple, RUN), {"eval_router_sampled", "eval_val_loss"})
+    folded = labelled.folded(map(tuple, RUN), {"eval_router_sampled", "eval_val_loss"})
     labels = [part.label for part in folded]
     assert labels == ["eval_router_sampled", "eval_val_loss", "train", "other sections", "untimed"]
     assert folded[3].text == "2.7\xa0%"
     assert folded[3].value == pytest.approx(0.0273)
-    assert [part.label for part in fluid.folded(RUN[:3], ())] == [p[0] for p in RUN[:3]]  # one alone stays
+    assert [part.label for part in labelled.folded(RUN[:3], ())] == [p[0] for p in RUN[:3]]  # one alone stays
 
 
 def test_what_is_governed_is_set_side_by_side():
@@ -63,7 +63,7 @@ def test_what_is_governed_is_set_side_by_side():
         ("c", 0.3, "", "other"),
         ("d", 0.1, "", "other"),
     ]
-    assert [part.label for part in fluid.folded(parts, {"b", "d"})] == ["a", "b", "d", "c"]
+    assert [part.label for part in labelled.folded(parts, {"b", "d"})] == ["a", "b", "d", "c"]
 
 
 def test_lightness_is_the_rank_within_a_kind():
@@ -83,7 +83,7 @@ def test_the_description_holds_all_numbers_in_bar_order():
 
 
 def test_nothing_has_a_view_box_and_widths_are_percentages():
-    seen = Seen(answer() + fluid.level_bars(LEVELS, name="levels", title="t"))
+    seen = Seen(answer() + mean_bars.level_bars(LEVELS, name="levels", title="t"))
     for tag, attributes in seen.tags:
         assert "viewbox" not in attributes
         if tag in ("rect", "line", "text") and attributes.get("height") != "6":
@@ -115,7 +115,7 @@ LEVELS = [
 
 
 def test_levels_are_on_one_scale_and_end_with_their_totals():
-    made = fluid.level_bars(LEVELS, name="levels", title="Runtime by section")
+    made = mean_bars.level_bars(LEVELS, name="levels", title="Runtime by section")
     (described,) = Seen(made).of("desc")
     assert described == (
         "slow 3.0 h: a 2.0 h, rest 1.0 h; 2.9 h to 3.1 h. fast 0.2 h: a 0.1 h, rest 0.1 h; 0.1 h to 0.3 h."
@@ -131,7 +131,7 @@ def test_levels_are_on_one_scale_and_end_with_their_totals():
 
 def test_levels_beyond_the_limit_are_counted():
     many = [Level(f"l{i}", [Part("a", 1.0 + i, "x")], "x") for i in range(300, 0, -1)]
-    made = fluid.level_bars(many, name="levels", title="t")
+    made = mean_bars.level_bars(many, name="levels", title="t")
     assert "and 276 more" in Seen(made).of("text")[-1]
     assert "and 276 more" in Seen(made).of("desc")[0]
 
@@ -143,7 +143,7 @@ def test_bars_before_and_after_share_one_scale_and_colours():
     after = Level(
         "after", [("train", 9.0, "9.0 s", "training"), ("eval", 0.5, "0.5 s", "evaluation")], "9.5 s"
     )
-    made = fluid.labelled_bars([before, after], name="parts", title="Before and after")
+    made = labelled.labelled_bars([before, after], name="parts", title="Before and after")
     wide = str(made).split("<svg")[1]
     rects = re.findall(r'<rect fill="([^"]+)" x="[^"]*" y="[^"]*" width="([\d.]+)%"', wide)
     assert [fill for fill, _ in rects] == [fluid.FILLS[name][0] for name in ("e1", "t1", "t1", "e1")]
@@ -156,9 +156,9 @@ def test_names_from_runs_are_text_wherever_they_stand():
     rows = [Level(HOSTILE, parts, HOSTILE, HOSTILE)]
     made = [
         answer(parts, {HOSTILE}, HOSTILE),
-        fluid.level_bars(rows, name="levels", title=HOSTILE),
-        fluid.labelled_bars(rows, name="bars", title=HOSTILE),
-        fluid.legend(parts, "levels"),
+        mean_bars.level_bars(rows, name="levels", title=HOSTILE),
+        labelled.labelled_bars(rows, name="bars", title=HOSTILE),
+        in_cells.legend(parts, "levels"),
     ]
     for drawing in made:
         seen = Seen(drawing)
@@ -173,7 +173,7 @@ def test_names_from_runs_are_text_wherever_they_stand():
 @pytest.mark.parametrize("n", [1, 2, 5, 9])
 def test_labels_below_a_bar_stay_within_it(width, n):
     labels = [((i + 0.5) / n, f"a_section_with_a_name_{i} 12.3 %") for i in range(n)]
-    placed = fluid._leaders(labels, width)
+    placed = labelled._leaders(labels, width)
     assert sorted(label.text for label in placed) == sorted(text for _, text in labels)
     for label in placed:
         low, high = label.span
@@ -182,25 +182,25 @@ def test_labels_below_a_bar_stay_within_it(width, n):
 
 
 def test_text_width_follows_its_letters_and_cuts_the_middle():
-    assert fluid.width_of("mm", 10) > 2 * fluid.width_of("ii", 10)
-    assert fluid.width_of("abc", 13, bold=True) > fluid.width_of("abc", 13)
-    assert fluid.width_of("漢字", 13) == 26
-    assert fluid.fitting("short", 100, 12) == "short"
-    cut = fluid.fitting("a_long_name_of_a_section", 80, 12)
+    assert text_width.width_of("mm", 10) > 2 * text_width.width_of("ii", 10)
+    assert text_width.width_of("abc", 13, bold=True) > text_width.width_of("abc", 13)
+    assert text_width.width_of("漢字", 13) == 26
+    assert text_width.fitting("short", 100, 12) == "short"
+    cut = text_width.fitting("a_long_name_of_a_section", 80, 12)
     assert "…" in cut
-    assert fluid.width_of(cut, 12) <= 80
-    assert fluid.fitting("x\ny", 100, 12) == "x·y"
+    assert text_width.width_of(cut, 12) <= 80
+    assert text_width.fitting("x\ny", 100, 12) == "x·y"
 
 
 def test_a_bar_in_a_cell_shows_range_and_chance_silently():
-    seen = Seen(fluid.cell_bar(0.466, 0.42, 0.5, 0.14))
+    seen = Seen(in_cells.cell_bar(0.466, 0.42, 0.5, 0.14))
     (root,) = [attributes for tag, attributes in seen.tags if tag == "svg"]
     assert (root["height"], root["aria-hidden"]) == ("20", "true")
     lines = [(a["x1"], a["x2"]) for tag, a in seen.tags if tag == "line"]
     assert lines == [("42%", "50%")] * 2 + [("14%", "14%")] * 2
     assert [a["width"] for tag, a in seen.tags if tag == "rect"] == ["100%", "46.6%"]
-    assert len([tag for tag, _ in Seen(fluid.cell_bar(float("nan"))).tags if tag == "rect"]) == 1
-    assert 'width="100%" height="10"' in str(fluid.cell_bar(1.7)).split("<rect")[2]
+    assert len([tag for tag, _ in Seen(in_cells.cell_bar(float("nan"))).tags if tag == "rect"]) == 1
+    assert 'width="100%" height="10"' in str(in_cells.cell_bar(1.7)).split("<rect")[2]
 
 
 def luminance(colour):
@@ -244,16 +244,16 @@ def test_unstyled_mid_tones_show_on_light_and_dark():
 
 
 def test_labels_apart_share_a_row_and_no_line_crosses():
-    placed = fluid._leaders([(0.3, "left 1 %"), (0.9, "right 2 %")], 600)
+    placed = labelled._leaders([(0.3, "left 1 %"), (0.9, "right 2 %")], 600)
     assert [label.row for label in placed] == [0, 0]
-    close = fluid._leaders([(x, f"a_section_{x} 1 %") for x in (0.5, 0.52, 0.54, 0.9)], 600)
+    close = labelled._leaders([(x, f"a_section_{x} 1 %") for x in (0.5, 0.52, 0.54, 0.9)], 600)
     assert sum(label.crossed(close) for label in close) == 0
     assert max(label.row for label in close) == 2
 
 
 def test_a_point_in_a_cell_has_range_and_mark():
-    seen = Seen(fluid.cell_point(0.5, 0.4, 0.6, 0.45))
+    seen = Seen(in_cells.cell_point(0.5, 0.4, 0.6, 0.45))
     (point,) = [attributes for tag, attributes in seen.tags if tag == "circle"]
     assert point["cx"] == "50%"
     assert [(a["x1"], a["x2"]) for tag, a in seen.tags if tag == "line"] == [("40%", "60%"), ("45%", "45%")]
-    assert "line" not in str(fluid.cell_point(0.5))
+    assert "line" not in str(in_cells.cell_point(0.5))

@@ -10,7 +10,7 @@ from traincost.analysis.sections import timing
 from traincost.analysis.verdicts import TOO_FEW
 from traincost.columns import SCORE_PREFIX
 from traincost.printing import count, effect_texts, time_parts, time_text
-from traincost.results import fluid
+from traincost.results import fluid, labelled
 from traincost.results.names import hue, part_names
 from traincost.results.numbers import key, number_of, plural
 from traincost.results.prose import Name, Number, say
@@ -170,7 +170,7 @@ def _bars(before, after):
     return Bars(
         "sides",
         means.rename_axis("side").reset_index(),
-        fluid.labelled_bars(rows, name="sides", title="The mean run before and after, by section"),
+        labelled.labelled_bars(rows, name="sides", title="The mean run before and after, by section"),
         say(
             "Mean run over {a} runs before and {b} after{hatched}.",
             a=number_of("runs.before", len(before.collection.runs)),

@@ -5,7 +5,7 @@ import numpy as np
 from traincost.analysis import differences as analysis
 from traincost.analysis.sections import UNATTRIBUTED
 from traincost.printing import count, ratio_text, share_text, time_parts, time_text
-from traincost.results import fluid
+from traincost.results import fluid, in_cells, mean_bars
 from traincost.results.figures import Figure
 from traincost.results.names import hue, part_names
 from traincost.results.numbers import N_NAMED, key
@@ -174,12 +174,12 @@ def _bars(means, by, runs):
     return Bars(
         "mean-runs",
         means.reset_index(),
-        fluid.level_bars(rows, name="mean-runs", title=f"Mean run of each {by} by section"),
+        mean_bars.level_bars(rows, name="mean-runs", title=f"Mean run of each {by} by section"),
         say(
             "Mean run of each {by} by section, slowest first; at right the shortest and longest run",
             by=Name(by),
         ),
-        legend=fluid.legend(rows[0].parts, "mean-runs"),
+        legend=in_cells.legend(rows[0].parts, "mean-runs"),
         drawn=Figure("composition", share, draw_composition, say("Mean run of each level by section."), ()),
     )
 

@@ -13,7 +13,7 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from traincost.results import fluid, svg
+from traincost.results import fluid, in_cells, svg
 from traincost.results.escaping import MAX_SHOWN, breakable, shown, text  # noqa: F401 - taken from here
 from traincost.results.prose import Name, Number, Phrase, When, key
 from traincost.results.tables import cell, in_tree_order, shade
@@ -168,7 +168,7 @@ def _cells(block, row, label):
     if first.link and row[first.link]:
         named = Markup('<a href="{}">{}</a>').format(text(row[first.link]), named)
     if first.swatch and row[first.swatch]:
-        key = fluid.swatch(row[first.swatch], hatch)
+        key = in_cells.swatch(row[first.swatch], hatch)
         named = Markup('<span class="keyed">{}{}</span>').format(key, named)
     if first.sub and cell(first, row[first.sub]) not in ("", "–"):
         named += Markup(' <span class="sub">{}</span>').format(breakable(shown(row[first.sub])))
@@ -213,10 +213,10 @@ def _bar(heading, row, hatch):
     if scaled[0] is None:
         return Markup("")
     if bar.log:
-        return fluid.cell_point(*scaled)
+        return in_cells.cell_point(*scaled)
     colour = row[bar.colour] if bar.colour else "e1"
     # A total has no colour of its own, and no bar.
-    return fluid.cell_bar(*scaled, colour=colour, hatch=hatch) if colour else Markup("")
+    return in_cells.cell_bar(*scaled, colour=colour, hatch=hatch) if colour else Markup("")
 
 
 def figure(block):

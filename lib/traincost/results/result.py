@@ -108,7 +108,7 @@ class Bars:
     note : Sentence, optional
         Below it, small.
     legend : Markup, optional
-        As `fluid.legend` makes it.
+        As `in_cells.legend` makes it.
     quiet : bool
         The caption stands below it, small: of the figure of an `Answer`.
     drawn : Figure, optional

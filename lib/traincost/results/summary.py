@@ -4,7 +4,7 @@ from traincost.analysis import verdicts
 from traincost.analysis.leading import FAR_MORE, HALF, HIGH, counts_of, current_values, leading
 from traincost.analysis.sections import OTHER, UNATTRIBUTED
 from traincost.printing import money, share_text, time_parts, time_text
-from traincost.results import fluid
+from traincost.results import fluid, labelled
 from traincost.results.names import hue, part_names
 from traincost.results.numbers import N_NAMED, key, names, number_of, plural
 from traincost.results.prose import Name, Number, Phrase, When, join, say
@@ -322,7 +322,7 @@ def _bar(runs, found):
     return Bars(
         "answer",
         shares.rename("share").rename_axis("part").reset_index(),
-        fluid.answer_bar(
+        labelled.answer_bar(
             parts,
             governed,
             said,

@@ -1,0 +1,331 @@
+"""Labelled bars: a whole run as one bar with its parts named, or several bars on one scale.
+
+A label stands in its part where it fits, and else below the bar at the end of a line.
+"""
+
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from traincost.results.fluid import (
+    FILLS,
+    INK,
+    MUTED,
+    NARROW,
+    PAD,
+    PAGE,
+    ROW,
+    SIZE,
+    WIDE,
+    Level,
+    Part,
+    as_part,
+    drawing,
+    has_untimed,
+    hatching,
+    line_between,
+    ranked,
+    row_said,
+    scale_of,
+    segments,
+    text_at,
+    with_ranks,
+)
+from traincost.results.text_width import fitting, width_of
+
+LEAST = 0.05  # of a run: a part that has a label of its own whatever it is
+BAR = 46  # px: two lines of text and what surrounds them
+MAX_LABEL = 220  # px of a name below a bar
+LEAST_WIDTH = 2  # px of a part that has a label; of a thinner one, only the description tells
+
+
+def folded(parts, keep=(), *, rest="other sections", printed=None, least=LEAST):
+    """Put the small parts of a run together as one, which stands before what is untimed.
+
+    Parameters
+    ----------
+    parts : iterable of Part
+        With shares of the run as values.
+    keep : collection of str
+        Labels of parts that stay, however small: what the best knob governs. They are set side by side,
+        where the first of them stands. Training and untimed stay, too, and a small part that is alone.
+    rest : str
+        What the parts that are put together are called.
+    printed : callable, optional
+        Prints their sum.
+    least : float
+        Share from which a part stays.
+
+    Returns
+    -------
+    list of Part
+    """
+    parts, keep = list(map(as_part, parts)), set(keep)
+    small = [p for p in parts if p.value < least and p.label not in keep and p.kind not in _STAY]
+    if len(small) < 2 and not (small and small[0].label == rest):
+        small = []
+    stay = [part for part in parts if part not in small and part.kind != "untimed"]
+    first = next((i for i, part in enumerate(stay) if part.label in keep), 0)
+    before = [part for part in stay[:first] if part.label not in keep]
+    beside = [part for part in stay if part.label in keep]
+    after = [part for part in stay[first:] if part.label not in keep]
+    total = sum(part.value for part in small)
+    others = [Part(rest, total, (printed or _percent)(total), "other")] if small else []
+    return [*before, *beside, *after, *others, *(part for part in parts if part.kind == "untimed")]
+
+
+_STAY = ("training", "untimed")
+
+
+def _percent(share):
+    return f"{100 * share:.1f}\N{NO-BREAK SPACE}%"
+
+
+def answer_bar(parts, governed=(), said="", *, name, title, printed=None, note=""):
+    """Draw a whole run as one labelled bar, twice: for wide screens and for a phone.
+
+    Parameters
+    ----------
+    parts : iterable of Part, or of tuples like it
+        In the order of the bar, with shares of the run; small ones are `folded`.
+    governed : collection of str
+        Labels of the parts under the bracket: what the best knob governs.
+    said : str
+        What stands over the bracket.
+    name : str
+        Of the figure, which its ids begin with.
+    title : str
+        What the bar shows, for who does not see it.
+    printed : callable, optional
+        Prints a share.
+    note : str
+        Stands last in the description.
+
+    Returns
+    -------
+    Markup
+        Two ``svg`` elements, of which the page's style sheet shows one.
+    """
+    parts = ranked(folded(parts, governed, printed=printed))
+    listed = "; ".join(f"{part.label} {part.text}" for part in parts)
+    described = ". ".join(filter(None, [f"In the order of the bar: {listed}", said, note]))
+    return _twice(
+        name,
+        title,
+        f"{described}.",
+        [Level("", parts, "")],
+        lambda width: _Bars([Level("", parts, "")], width, _span(parts, governed), said),
+    )
+
+
+def labelled_bars(rows, *, name, title, note=""):
+    """Draw several labelled bars one below the other, on one scale: before and after, say.
+
+    Parameters
+    ----------
+    rows : iterable of Level
+        The values of their parts in one unit; parts of one label have one colour in all of them.
+    name, title, note : str
+        As `answer_bar` takes them.
+    """
+    rows = with_ranks(rows)
+    described = " ".join(filter(None, [*map(row_said, rows), f"{note}." if note else ""]))
+    return _twice(name, title, described, rows, lambda width: _Bars(rows, width))
+
+
+def _twice(name, title, described, rows, bars):
+    """Return a drawing for wide screens and one for a phone, with the hatching that they refer to."""
+    drawn = [hatching(f"figure-{name}-hatch")] if has_untimed(rows) else []
+    phone = Markup('narrow" display="none')  # a style sheet takes it back; without one, one drawing is enough
+    for width, place, kind in ((WIDE, name, "wide"), (NARROW, f"{name}-narrow", phone)):
+        made = bars(width)
+        drawn.append(drawing(place, title, described, made.height, made.elements(name), kind))
+    return Markup("").join(drawn)
+
+
+class _Bars:
+    """Labelled bars laid out for one least width, in px."""
+
+    def __init__(self, rows, width, span=None, said=""):
+        self.rows, self.width, self.span, self.said = rows, width, span, said
+        self.longest = max((sum(part.value for part in row.parts) for row in rows), default=0) or 1.0
+        self.scale = scale_of(rows, self.longest, width, 1.0) if any(row.total for row in rows) else 1.0
+        self.tops, self.outside, y = [], [], 0
+        for row in rows:
+            y += 34 if span else ROW if row.name else 0
+            self.tops.append(y)
+            inside = self._inside(row)
+            labels = [
+                (middle, f"{fitting(part.label, MAX_LABEL, SIZE)} {part.text}")
+                for part, start, share, middle in self._places(row)
+                if part not in inside and share * width >= LEAST_WIDTH
+            ]
+            self.outside.append(_leaders(labels, width))
+            below = 1 + max((label.row for label in self.outside[-1]), default=-1)
+            y += BAR + ROW * below + (6 if below else 0) + (14 if len(rows) > 1 else 0)
+        self.height = y
+
+    def _places(self, row):
+        """Yield each part with its start, length and middle, as fractions of the width."""
+        at = 0.0
+        for part in row.parts:
+            share = self.scale * part.value / self.longest
+            yield part, at, share, at + share / 2
+            at += share
+
+    def _inside(self, row):
+        """Return the parts whose two lines fit into them."""
+        return [
+            part
+            for part, _, share, _ in self._places(row)
+            if max(width_of(part.label, SIZE, bold=True), width_of(part.text, SIZE)) + 2 * PAD
+            <= share * self.width
+        ]
+
+    def elements(self, name):
+        """Yield the elements of all bars."""
+        for row, top, outside in zip(self.rows, self.tops, self.outside, strict=True):
+            if self.span:
+                yield from self._bracket(top)
+            if row.name:
+                yield text_at(fitting(row.name, self.width, SIZE, bold=True), 0, top - 7, bold=True)
+            inside, places = self._inside(row), list(self._places(row))
+            yield from segments(places, top, BAR, name)
+            for part, start, _, _ in places:
+                if part in inside:
+                    fill = FILLS[part.colour][1] if part.colour in FILLS else INK
+                    yield text_at(part.label, start, top + 20, dx=PAD, bold=True, fill=fill)
+                    yield text_at(part.text, start, top + 37, dx=PAD, fill=fill)
+            if row.total:
+                end = sum(share for _, _, share, _ in places)
+                yield text_at(row.total, end, top + 28, dx=PAD, bold=True)
+            yield from _labels(outside, top + BAR)
+
+    def _bracket(self, top):
+        start, end = self.span
+        y = top - 8
+        lines = ((start, end, y, y), (start, start, y - 0.5, y + 5), (end, end, y - 0.5, y + 5))
+        yield Markup('<g stroke="currentColor" stroke-width="1.5">{}</g>').format(
+            Markup("").join(line_between(*line) for line in lines)
+        )
+        said = fitting(self.said, self.width, SIZE, bold=True)
+        width = width_of(said, SIZE, bold=True) / self.width
+        if start + width <= 1:
+            yield text_at(said, start, top - 16, bold=True)
+        else:
+            yield text_at(said, max(end, min(width, 1.0)), top - 16, bold=True, anchor="end")
+
+
+def _span(parts, governed):
+    """Return where the parts that are governed begin and end, as fractions of a run; None without one."""
+    ends, at, total = [], 0.0, sum(part.value for part in parts) or 1.0
+    for part in parts:
+        if part.label in set(governed):
+            ends += [at, at + part.value]
+        at += part.value
+    return (ends[0] / total, ends[-1] / total) if ends and ends[-1] > ends[0] else None
+
+
+class _Label(NamedTuple):
+    """A label below a bar: where its line comes down, where its text ends there, and how long that is."""
+
+    line: float
+    at: float
+    text: str
+    anchor: str
+    length: float
+    row: int = 0
+
+    @property
+    def span(self):
+        """From where to where it reaches, as fractions of the width."""
+        return (
+            (self.at, self.at + self.length) if self.anchor == "start" else (self.at - self.length, self.at)
+        )
+
+    @property
+    def drop(self):
+        """How far below its row the line reaches, in px: to the text, or beside it."""
+        return 14 if self.at == self.line else 7
+
+    def overlaps(self, others):
+        """Say whether it stands where another of its row does."""
+        low, high = self.span
+        return any(other.row == self.row and low < other.span[1] and other.span[0] < high for other in others)
+
+    def crossed(self, others):
+        """Count the lines that cross it, and half a one where it neither begins nor ends at its own."""
+        low, high = self.span
+        lines = sum(other.row > self.row and low <= other.line <= high for other in others)
+        return lines + 0.5 * (self.at != self.line)
+
+
+def _leaders(labels, width):
+    """Set labels below a bar, so that no label is crossed by the line of another where that is possible.
+
+    The first `k` stand to the right of their lines and the others to the left, in whichever order and
+    with whichever `k` crosses least, in as few rows as that takes.
+    """
+    candidates = []
+    for k in dict.fromkeys((0, len(labels), *range(len(labels)))):
+        to_the_right = [*range(k - 1, -1, -1)]
+        to_the_left = [*range(k, len(labels))]
+        for order in (to_the_left + to_the_right, to_the_right + to_the_left):
+            made = []
+            for i in order:
+                made.append(_set(_label(*labels[i], "start" if i < k else "end", width), made))
+            cost = (sum(label.crossed(made) for label in made), max((label.row for label in made), default=0))
+            candidates.append((*cost, len(candidates), made))
+    return min(candidates)[3] if candidates else []
+
+
+def _label(line, said, anchor, width):
+    said = fitting(said, width - 5, SIZE)
+    needed = (width_of(said, SIZE) + 5) / width
+    at = min(line, 1 - needed) if anchor == "start" else max(line, needed)
+    return _Label(line, max(at, 0.0), said, anchor, needed)
+
+
+def _set(label, placed):
+    """Return the label in the first row that holds it without a crossing, or in one of its own."""
+    last = max((other.row for other in placed), default=-1) + 1
+    for row in range(last):
+        moved = label._replace(row=row)
+        together = [*placed, moved]
+        if not (
+            moved.overlaps(placed) or sum(each.crossed(together) for each in together) > _crossed(placed)
+        ):
+            return moved
+    return label._replace(row=last)
+
+
+def _crossed(labels):
+    return sum(label.crossed(labels) for label in labels)
+
+
+def _labels(labels, bottom):
+    """Yield the lines below a bar, then the labels over them."""
+    if not labels:
+        return
+    drawn = Markup("").join(
+        line_between(
+            label.line, label.line, bottom, bottom + ROW * label.row + (14 if label.at == label.line else 7)
+        )
+        for label in labels
+    )
+    yield Markup('<g stroke="{}">{}</g>').format(MUTED, drawn)
+    yield Markup(
+        '<g paint-order="stroke" stroke="{}" stroke-width="4" stroke-linejoin="round">{}</g>'
+    ).format(
+        PAGE,
+        Markup("").join(
+            text_at(
+                label.text,
+                label.at,
+                bottom + 18 + ROW * label.row,
+                dx=5 if label.anchor == "start" else -5,
+                anchor=label.anchor,
+            )
+            for label in labels
+        ),
+    )

@@ -1,0 +1,96 @@
+"""A bar of the mean run of each level: how long, and of what."""
+
+from markupsafe import Markup
+
+from traincost.results.fluid import (
+    FILLS,
+    INK,
+    MUTED,
+    NARROW,
+    PAD,
+    ROW,
+    SIZE,
+    SMALL,
+    WIDE,
+    drawing,
+    has_untimed,
+    hatching,
+    row_said,
+    scale_of,
+    segments,
+    text_at,
+    with_ranks,
+)
+from traincost.results.text_width import fitting, width_of
+
+PHONE = 352  # least width in px at which a level's range stands beside its name
+LEVEL = 48  # px: a level's name, its bar and the gap below
+MAX_LEVELS = 24  # that one figure shows
+
+
+def level_bars(rows, *, name, title, note="", limit=MAX_LEVELS):
+    """Draw the mean run of each level as a bar of its parts: how long, and of what.
+
+    Parameters
+    ----------
+    rows : iterable of Level
+        The slowest first, their parts in one unit and in one order.
+    name, title, note : str
+        As `labelled.answer_bar` takes them.
+    limit : int
+        Rows that are drawn; the last line says how many are not.
+
+    Returns
+    -------
+    Markup
+    """
+    rows = with_ranks(rows)
+    drawn, width = rows[:limit], NARROW
+    longest = max((sum(part.value for part in row.parts) for row in drawn), default=0) or 1.0
+    scale = scale_of(drawn, longest, width, 0.8)
+    elements = []
+    for i, row in enumerate(drawn):
+        top, at, places = LEVEL * i + 24, 0.0, []
+        for part in row.parts:
+            share = scale * part.value / longest
+            places.append((part, at, share, at + share / 2))
+            at += share
+        elements += _named(row, top - 7)
+        elements += segments(places, top, ROW, name)
+        elements += _lengths(places, top)
+        elements.append(text_at(row.total, at, top + 15, dx=PAD, bold=True))
+        if row.range:
+            elements.append(
+                text_at(row.range, 1, top - 7, anchor="end", size=SMALL, fill=MUTED, role="range")
+            )
+    height = LEVEL * len(drawn) + 4
+    left = len(rows) - len(drawn)
+    if left:
+        said = f"and {left:,} more, each faster"
+        elements.append(text_at(said, 0, height + 12, size=SMALL, fill=MUTED))
+        height += ROW
+        note = f"{note}. {said}" if note else said
+    described = " ".join([*map(row_said, drawn), *([f"{note}."] if note else [])])
+    hatch = hatching(f"figure-{name}-hatch") if has_untimed(drawn) else Markup("")
+    return hatch + drawing(name, title, described, height, elements)
+
+
+def _named(row, y):
+    """Yield the name of a level, which stands beside the range of its runs: cut further on a phone."""
+    beside = width_of(row.range, SMALL) + PAD if row.range else 0
+    # On a phone without room for the range of runs, it is not shown.
+    narrow = fitting(row.name, min(NARROW, PHONE - beside), SIZE, bold=True)
+    wide = fitting(row.name, WIDE - beside, SIZE, bold=True)
+    yield text_at(wide, 0, y, bold=True, role="" if wide == narrow else "roomy")
+    if wide != narrow:
+        yield text_at(narrow, 0, y, bold=True, role="tight")
+
+
+def _lengths(places, top):
+    """Yield the printed values of the parts that hold them; some only on wide screens."""
+    for part, _, share, middle in places:
+        needed = width_of(part.text, SMALL) + PAD
+        if part.text and needed <= share * WIDE:
+            fill = FILLS[part.colour][1] if part.colour in FILLS else INK
+            role = "" if needed <= share * NARROW else "roomy"
+            yield text_at(part.text, middle, top + 14, anchor="middle", size=SMALL, fill=fill, role=role)
