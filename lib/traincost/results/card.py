@@ -5,10 +5,10 @@ from traincost.estimation import estimates as estimation
 from traincost.estimation.trends import LARGE, MIN_SYSTEMS
 from traincost.results.estimate_tables import flop, named, span_of, systems_of
 from traincost.results.estimates import checked
+from traincost.results.growth import GROUP_NAMES, months
 from traincost.results.numbers import eta, key, number_of, plural
 from traincost.results.prose import Name, Number, Phrase, When, join, say
 from traincost.results.result import Answer, Result
-from traincost.results.trends import GROUP_NAMES, months
 
 
 def card(systems, growth=None, *, name=""):

@@ -3,21 +3,17 @@
 import os
 
 import numpy as np
-import pandas as pd
 
 from traincost.errors import NothingToReport
 from traincost.estimation import contradictions as against
-from traincost.estimation import energy, evidence
+from traincost.estimation import energy
 from traincost.estimation import estimates as estimation
 from traincost.estimation.compute import REPORTED, STAGES, WHOLE_RUN
 from traincost.estimation.estimates import DISAGREE
-from traincost.estimation.uncertainty import LEVEL
-from traincost.printing import count, percent, share_text, significant
 from traincost.results import checks
 from traincost.results.contradictions import contradiction_blocks
 from traincost.results.energy import energy_blocks
 from traincost.results.estimate_tables import (
-    BAND,
     DAY,
     estimates_table,
     flop,
@@ -25,14 +21,13 @@ from traincost.results.estimate_tables import (
     span_of,
     systems_of,
 )
+from traincost.results.evidence import evidence_blocks
 from traincost.results.fits import conversion_blocks, error_blocks
-from traincost.results.numbers import eta, first_names, key, number_of, plural
+from traincost.results.inputs import input_blocks, rejected_table, sources_table
+from traincost.results.numbers import eta, key, number_of, plural
 from traincost.results.prose import Name, Number, When, join, say
 from traincost.results.result import Earlier, Headline, Items, More, Result
 from traincost.results.systems import read_claims, read_systems
-from traincost.results.tables import Heading, Origin, Table, of_one
-
-FLOP = significant
 
 
 def estimate(
@@ -121,49 +116,19 @@ def estimate(
     fits = estimation.fit_errors(estimated, target_error, measure, line)
     own = against.contradictions(estimated, reported.frame, fits)
     spent = energy.estimate_energy(reported.frame, region, prices)
-    said_of_energy, *energy_tables = energy_blocks(spent)
     parts = {
         "summary": (estimated, Headline(tuple(_summary(estimated)))),
-        "overview": (
-            estimated,
-            Earlier(("overview", "when-to-use-which")),
-            _checks(estimated),
-            More(
-                say("How many there are, by which measures, and what could be checked"),
-                (Items(tuple(_overview(estimated, reported))), _stated(estimated)),
-            ),
-        ),
+        "overview": (estimated, *_overview_blocks(estimated, reported)),
         "estimates": _estimates(estimation.by_date(estimated), reported),
-        "evidence": (
-            candidates,
-            _ranked(estimated),
-            _kinds_table(estimated),
-            More(
-                say("Every estimate that the evidence gives, and what such intervals held elsewhere"),
-                (_candidates_table(candidates), _classes_table(estimated)),
-            ),
-        ),
+        "evidence": (candidates, *evidence_blocks(candidates, estimated)),
         "conversion": (
             estimation.both_measures(estimated),
             *conversion_blocks(estimated, line, pairs, elsewhere),
         ),
         "errors": (estimated, *error_blocks(fits, target_error, direction)),
         "contradictions": (own, *contradiction_blocks(own, printed, estimated)),
-        "energy": (
-            spent,
-            said_of_energy,
-            More(say("Energy, CO₂ and money of each, and what is assumed"), tuple(energy_tables)),
-        ),
-        "provenance": (
-            reported.where,
-            Earlier(("references",)),
-            _unread(reported.unread),
-            More(say("Peak rates taken for the hardware burden"), (_rates_table(estimated),)),
-            More(
-                say("What the input leaves out, and why"),
-                (_left_out_table(reported.left_out),),
-            ),
-        ),
+        "energy": (spent, *_energy_blocks(spent)),
+        "provenance": (reported.where, *input_blocks(reported, estimated)),
     }
     return Result.of_parts("estimate", estimated, parts, name, reported.name)
 
@@ -180,6 +145,22 @@ def _conversion(estimated, path, pairs):
             f"{os.fspath(path)!r} has no three systems with both measures to fit a conversion"
         )
     return line, reported.name
+
+
+def _overview_blocks(estimated, reported):
+    return (
+        Earlier(("overview", "when-to-use-which")),
+        _checks(estimated),
+        More(
+            say("How many there are, by which measures, and what could be checked"),
+            (Items(tuple(_overview(estimated, reported))), _stated(estimated)),
+        ),
+    )
+
+
+def _energy_blocks(spent):
+    said, *tables = energy_blocks(spent)
+    return said, More(say("Energy, CO₂ and money of each, and what is assumed"), tuple(tables))
 
 
 def _summary(estimated):
@@ -329,10 +310,8 @@ def _estimates(ordered, reported):
         [_known_by(ordered)],
         estimates_table(listed),
         More(say("Both measures, checks, utilisation and peak rates"), (measures_table(listed),)),
-        More(
-            say("Where each of the {n} figures stands in its paper", n=n), (_sources_table(reported.where),)
-        ),
-        More(say("What could not be used"), (_rejected_table(reported.rejected),)),
+        More(say("Where each of the {n} figures stands in its paper", n=n), (sources_table(reported.where),)),
+        More(say("What could not be used"), (rejected_table(reported.rejected),)),
     )
 
 
@@ -345,193 +324,4 @@ def _known_by(frame):
         a=number_of("systems.n_operations", has["operations_flop"].sum()),
         b=number_of("systems.n_burden", has["burden_flop"].sum()),
         c=number_of("systems.n_both", has.all(axis=1).sum()),
-    )
-
-
-def _ranked(estimated):
-    """How many systems are estimated by which kind of evidence, and how many contradict themselves."""
-    counts = estimated["method"].value_counts()
-    kinds = [
-        say("{n} {what}", n=number_of(key("evidence", kind), counts[kind]), what=kind)
-        for kind in evidence.RANKS
-        if counts.get(kind, 0)
-    ]
-    said = [say("The best estimates, the strongest evidence first: {kinds}.", kinds=kinds)] if kinds else []
-    n_apart = int((~estimated["consistent"]).sum())
-    if n_apart:
-        said.append(
-            say(
-                "The figures of {n} {systems} contradict each other, and are in no fit of one measure on the "
-                "other.",
-                n=number_of("evidence.n_inconsistent", n_apart),
-                systems=plural(n_apart, "system"),
-            )
-        )
-    return said
-
-
-def _kinds_table(estimated):
-    """The kinds of evidence in their order, with how many best estimates are of each."""
-    counts = estimated["method"].value_counts()
-    rows = [
-        (rank, kind, evidence.MEANINGS[kind], int(counts.get(kind, 0)))
-        for kind, rank in evidence.RANKS.items()
-    ]
-    return Table(
-        "kinds",
-        say("Kinds of evidence, the strongest first, and how many best estimates are of each."),
-        (
-            Heading("rank", "rank", count),
-            Heading("kind", "evidence"),
-            Heading("meaning", "what it is"),
-            Heading("n", "systems", count),
-        ),
-        pd.DataFrame(rows, columns=["rank", "kind", "meaning", "n"]),
-        len(estimated),
-        "systems that were read",
-        holds=tuple(f"evidence.{kind}" for kind in evidence.RANKS),
-    )
-
-
-def _candidates_table(frame):
-    several = frame["system"].duplicated(keep=False)
-    frame = frame.loc[several[several].index.append(several[~several].index)].reset_index(drop=True)
-    return Table(
-        "candidates",
-        say("Every estimate that the evidence gives, the best of a system first."),
-        (
-            Heading("system", "system"),
-            Heading("rank", "rank", count, "1 is the strongest evidence"),
-            Heading("method", "evidence"),
-            Heading("value_flop", "estimate", FLOP),
-            Heading("low_flop", "interval from", FLOP, BAND),
-            Heading("high_flop", "interval to", FLOP),
-            Heading("ratio", "best over it", significant, f"a contradiction beyond a factor of {DISAGREE:g}"),
-            Heading("how", "how"),
-        ),
-        frame,
-        frame["system"].nunique(),
-        "systems with an estimate",
-        of_one(frame["system"], "the system of the row"),
-        holds=("candidates", "evidence"),
-    )
-
-
-def _classes_table(estimated):
-    """What intervals of each class held of the totals that a list records."""
-    rows = [(kind, n, share) for kind, (n, share) in evidence.CALIBRATED.items()]
-    return Table(
-        "classes",
-        say(
-            "What such intervals of {level} hold of the totals that Epoch AI's list of {month} records, by "
-            "class.",
-            level=Number("classes.level", LEVEL, percent(LEVEL)),
-            month=When("2025-08"),
-        ),
-        (
-            Heading("kind", "class"),
-            Heading("n", "systems", count),
-            Heading("held", "held", share_text, "share of their recorded totals within the interval"),
-        ),
-        pd.DataFrame(rows, columns=["kind", "n", "held"]),
-        len(estimated),
-        "systems of that list, not of this collection",
-    )
-
-
-def _unread(columns):
-    if not columns:
-        return []
-    n = number_of("systems.n_unread", len(columns))
-    are = plural(len(columns), "column of the list is", "columns of the list are")
-    return [say("{n} {are} not read: {names}.", n=n, are=are, names=first_names(columns, 12))]
-
-
-def _rejected_table(frame):
-    return Table(
-        "rejected",
-        say(
-            "What could not be used, by row and column: {n} {values}.",
-            n=number_of("systems.n_rejected", len(frame)),
-            values=plural(len(frame), "value"),
-        ),
-        (
-            Heading("row", "row", count),
-            Heading("system", "system"),
-            Heading("column", "column"),
-            Heading("reason", "reason"),
-        ),
-        frame,
-        len(frame),
-        "rows with a problem",
-    )
-
-
-def rates(estimated):
-    """Return the peak rates that estimates used: a row a processor, one for those of the input.
-
-    Returns
-    -------
-    DataFrame
-        ``rate_note``, ``rate_source``, ``size`` (systems with a hardware burden at it),
-        ``lowest_flop_per_s``, ``median_flop_per_s``, ``highest_flop_per_s``.
-    """
-    used = estimated[estimated["burden_flop"].gt(0) & estimated["rate_flop_per_s"].gt(0)]
-    by_rate = used.groupby(["rate_note", "rate_source"], sort=True)["rate_flop_per_s"]
-    ends = {"lowest_flop_per_s": "min", "median_flop_per_s": "median", "highest_flop_per_s": "max"}
-    return by_rate.agg(size="size", **ends).reset_index()
-
-
-def _rates_table(estimated):
-    used = rates(estimated)
-    ends = used["lowest_flop_per_s"].lt(used["highest_flop_per_s"]).any()
-    return Table(
-        "rates",
-        say("Peak rates taken for the hardware burden."),
-        (
-            Heading("rate_note", "peak rate"),
-            Heading("size", "systems", count, "with a hardware burden at this rate"),
-            *([Heading("lowest_flop_per_s", "lowest FLOP/s", significant)] if ends else []),
-            Heading("median_flop_per_s", "median FLOP/s" if ends else "FLOP/s", significant),
-            *([Heading("highest_flop_per_s", "highest FLOP/s", significant)] if ends else []),
-            Heading("rate_source", "source"),
-        ),
-        used,
-        int(used["size"].sum()),
-        "systems with a hardware burden at a known rate",
-        tuple(Origin(int(n), "systems with a hardware burden at this rate") for n in used["size"]),
-    )
-
-
-def _sources_table(where):
-    return Table(
-        "sources",
-        say("Where each figure stands in its paper, with the words as printed."),
-        (
-            Heading("system", "system"),
-            Heading("source", "paper"),
-            Heading("figure", "figure"),
-            Heading("value", "value"),
-            Heading("at", "where"),
-            Heading("printed", "as printed"),
-        ),
-        where,
-        where["system"].nunique(),
-        "figures of the sheet",
-        of_one(where["system"], "the system of the row"),
-    )
-
-
-def _left_out_table(frame):
-    return Table(
-        "left-out",
-        say(
-            "Systems that the sheet leaves out, each with its reason: {n}.",
-            n=number_of("systems.n_left_out", len(frame)),
-        ),
-        (Heading("system", "system"), Heading("reason", "reason")),
-        frame,
-        len(frame),
-        "systems left out",
-        of_one(frame["system"], "the system of the row"),
     )
