@@ -22,7 +22,7 @@ _HOMES = {
     "shares": "results.shares",
     "knobs": "results.knobs",
     "costs": "results.costs",
-    "scores": "results.costs",
+    "scores": "results.scores",
     "provenance": "results.provenance",
     "threats": "results.threats",
     "title": "results.title",

@@ -11,8 +11,9 @@ from traincost.analysis import costs as analysis
 from traincost.errors import ParameterError
 from traincost.printing import plain
 from traincost.reading.collection import read_collection
-from traincost.results.costs import costs, mean_and_deviation, scores
+from traincost.results.costs import costs, mean_and_deviation
 from traincost.results.runs import Runs
+from traincost.results.scores import scores
 from traincost.results.tables import MAX_COLUMNS
 
 

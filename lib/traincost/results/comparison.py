@@ -6,31 +6,28 @@ from traincost.analysis import comparison as analysis
 from traincost.analysis import decomposition, pairs, sessions
 from traincost.analysis.verdicts import TOO_FEW
 from traincost.printing import (
-    SPACE,
-    change_text,
-    count,
     effect_texts,
-    percent,
     probability,
     share_text,
-    span,
-    time_text,
     two,
 )
 from traincost.results.before_after import answer
+from traincost.results.change_tables import (
+    changes_in_full,
+    changes_table,
+    drift_table,
+    settings_table,
+    unpaired_table,
+)
 from traincost.results.columns_changed import columns_table, scores_changed, scores_table
 from traincost.results.decomposition import decomposed, mean_change, parts_in_full, parts_table
-from traincost.results.figures import MAX_ROWS, Figure, axes_of, cut, label_rows, percent_axis
 from traincost.results.numbers import N_LISTED, N_NAMED, key, names, number_of, plural
 from traincost.results.prose import Name, Number, join, say
 from traincost.results.result import More, Result
 from traincost.results.runs import listed
-from traincost.results.svg import INK, MUTED, REST, SERIES
-from traincost.results.tables import Bar, Heading, Table, as_printed
 
 _WAYS = {True: "slower", False: "faster"}  # in the keys of numbers
 _TIME = {True: "more", False: "less"}
-_AMOUNT = {"more": "added", "less": "saved"}
 
 
 def compare(before, after, *, pair_by=None, renamed=None, name=""):
@@ -90,7 +87,7 @@ def compare(before, after, *, pair_by=None, renamed=None, name=""):
             changes_table(changes),
             More(
                 say("Pairs, intervals, p and verdict of each level"),
-                (changes_in_full(changes), _drift_table(drift)),
+                (changes_in_full(changes), drift_table(drift)),
             ),
         ),
         "made_of": (
@@ -108,20 +105,24 @@ def compare(before, after, *, pair_by=None, renamed=None, name=""):
             scores_table(columns),
             More(say("Every score and cost column, with intervals"), (columns_table(columns),)),
         ),
-        "settings": (
-            pairing.changed,
-            _changed_settings(pairing, where),
-            _how_paired(pairing, first, second),
-            _settings_table(pairing.changed),
-            More(
-                say("{n} runs without a pair", n=number_of("unpaired.n", len(pairing.unpaired))),
-                (_unpaired_table(pairing.unpaired),),
-            ),
-        ),
+        "settings": (pairing.changed, *_settings(pairing, where, first, second)),
     }
     label = f"{before.label} → {after.label}"
     more = {**after.more, "before_runs": before.more["runs"]}
     return Result.of_parts("compare", changes, parts, name, label, more)
+
+
+def _settings(pairing, where, first, second):
+    """Return what was changed, how runs were paired, and which have no pair."""
+    return (
+        _changed_settings(pairing, where),
+        _how_paired(pairing, first, second),
+        settings_table(pairing.changed),
+        More(
+            say("{n} runs without a pair", n=number_of("unpaired.n", len(pairing.unpaired))),
+            (unpaired_table(pairing.unpaired),),
+        ),
+    )
 
 
 def _changed_settings(pairing, where):
@@ -186,25 +187,6 @@ def _drift(drift):
         )
         for row in drift[drift["drifts"]].itertuples()
     ]
-
-
-def _drift_table(drift):
-    """What `sessions.session_drift` returns, where one drifts."""
-    if not drift["drifts"].any():
-        return None
-    return Table(
-        "drift",
-        say("The log ratio of a pair against the start order of its runs, within each session."),
-        (
-            Heading("side", "session"),
-            Heading("n", "configurations or pairs", count),
-            Heading("r", "r", two),
-            Heading("p", "p", probability, "two-sided t; said from 5 % over the number of sessions"),
-        ),
-        drift,
-        int(drift["n"].max()) if len(drift) else 0,
-        "paired configurations",
-    )
 
 
 def _in_quartiles(pairing):
@@ -353,175 +335,3 @@ def _by(base, row, what=""):
 
 def _took(base, row):
     return _by(base, row, f" {_time(row)} time")
-
-
-def draw_changes(changes):
-    """Paired change of runtime with its interval, overall and by level."""
-    n = len(changes)
-    changes = changes.head(MAX_ROWS)
-    figure, axes = axes_of(0.8 + 0.3 * len(changes))
-    rows = np.arange(len(changes))
-    axes.axvline(0, color=MUTED, linewidth=0.8)
-    axes.hlines(rows, changes["low"], changes["high"], color=INK, linewidth=1.6)
-    told = changes["verdict"].isin((analysis.SLOWER, analysis.FASTER))
-    for chosen, colour in ((told, SERIES[1]), (~told, REST)):
-        axes.plot(changes["change"].where(chosen), rows, "o", color=colour, markersize=6)
-    pairs = zip(changes["factor"], changes["level"], strict=True)
-    label_rows(axes, [f"{factor}={level}" if factor else level for factor, level in pairs])
-    percent_axis(axes)
-    axes.set_xlabel("change of runtime; left of zero: faster")
-    return figure, [
-        (SERIES[1], "told from chance"),
-        (REST, "not told from chance"),
-        ("range", "interval"),
-        *cut(n),
-    ]
-
-
-def changes_table(frame):
-    """The paired change overall and by level: how much, and from what to what."""
-    by_factor = {factor: i for i, factor in enumerate(dict.fromkeys(frame["factor"]))}
-    frame = frame.iloc[np.lexsort((-frame["before_s"], frame["factor"].map(by_factor)))]
-    told = frame["verdict"].isin((analysis.SLOWER, analysis.FASTER))
-    signs = set(np.sign(frame["log_ratio"]))
-    one_way = len(signs - {0.0}) < 2 and not (frame["low"] * frame["high"] < 0).any()
-    way = "more" if 1.0 in signs else "less"
-    ends = frame[["low", "high"]].abs() if one_way else frame[["low", "high"]] * 0 + np.nan
-    most = _round_up(np.nanmax([0.01, *frame["change"].abs(), *ends.to_numpy().ravel()]))
-    texts = [
-        effect_texts(abs(x) if one_way else x, *sorted(map(abs, e) if one_way else e), signed=not one_way)
-        for x, *e in frame[["change", "low", "high"]].itertuples(index=False)
-    ]
-    first = frame["factor"].ne(frame["factor"].shift())
-    printed = frame.assign(
-        scope=[level if factor else "all configurations" for factor, level in _pairs(frame)],
-        of=frame["factor"].where(first & frame["factor"].ne(""), ""),
-        size=frame["change"].abs(),
-        least=ends.min(axis=1),
-        greatest=ends.max(axis=1),
-        change_text=[text[0] for text in texts],
-        interval=[
-            "–" if np.isnan(low) else f"{text[1]} to {text[2]}{SPACE}%"
-            for text, low in zip(texts, frame["low"], strict=True)
-        ],
-        colour=np.where(~told, "ot", np.where(frame["log_ratio"] > 0, "t1", "e1")),
-        row=np.where(frame["factor"].eq(""), "total", np.where(told, "", "quiet")),
-    )
-    return Table(
-        "changes",
-        say(
-            "Time {what}, by level",
-            what=_AMOUNT[way] if one_way else "saved or added",
-        ),
-        (
-            Heading("scope", "level", sub="of"),
-            Heading(
-                "change_text",
-                way if one_way else "change",
-                as_printed,
-                bar=Bar(
-                    "least", "greatest", colour="colour", text=f"0 to {percent(most)}", most=most, of="size"
-                ),
-            ),
-            Heading("interval", "95 % interval", as_printed, hide_on_phone=True),
-            Heading("before_s", "before", time_text),
-            Heading("after_s", "after", time_text),
-        ),
-        printed,
-        int(frame["n_pairs"].iloc[0]),
-        "paired runs",
-        holds=("change", "factors", "pairs", "runs"),
-        note=_chances(told, frame),
-        rows="row",
-        drawn=Figure("changes", frame, draw_changes, say("Change of paired runtime, with its interval.")),
-        aliases=("how-much-runtime-changed",),
-    )
-
-
-def _chances(told, frame):
-    """Which rows can be told from chance."""
-    if told.all():
-        return say("Paired by configuration; every row can be told from chance.")
-    if not told.any():
-        return say("Paired by configuration; no row can be told from chance.")
-    muted = number_of("change.n_not_told", int((~told).sum()))
-    return say("Paired by configuration; what cannot be told from chance is muted ({n}).", n=muted)
-
-
-def _round_up(share):
-    """Return the next tenth: the end of an axis.
-
-    >>> _round_up(0.448), _round_up(0.6), _round_up(2.34)
-    (0.5, 0.6, 2.4)
-    """
-    return float(np.ceil(round(10 * share, 6)) / 10)
-
-
-def changes_in_full(frame):
-    """What `comparison.runtime_change` returns."""
-    printed = frame.assign(scope=_scopes(frame), interval=_intervals(frame))
-    return Table(
-        "changes-in-full",
-        say("Paired change of runtime, overall and by level."),
-        (
-            Heading("scope", "configurations"),
-            Heading("n_configurations", "number", count),
-            Heading("n_pairs", "pairs", count),
-            Heading("change", "change", change_text, "exp of the mean difference of log runtime, less one"),
-            Heading("interval", "interval", as_printed, "95 %, t, of a row alone; levels share a variance"),
-            Heading(
-                "p_family",
-                "p",
-                probability,
-                "overall by itself, one-sided where slower, as a check; levels family-wise (Holm), two-sided",
-            ),
-            Heading("verdict", "verdict"),
-        ),
-        printed,
-        int(frame["n_pairs"].iloc[0]),
-        "paired runs",
-    )
-
-
-def _pairs(frame):
-    return zip(frame["factor"], frame["level"], strict=True)
-
-
-def _scopes(frame):
-    pairs = zip(frame["factor"], frame["level"], strict=True)
-    return [f"{factor}={level}" if factor else level for factor, level in pairs]
-
-
-def _intervals(frame):
-    ends = zip(frame["low"], frame["high"], strict=True)
-    return [span(change_text(low), change_text(high)) for low, high in ends]
-
-
-def _settings_table(frame):
-    """The shared settings that differ."""
-    return Table(
-        "changed",
-        say("Settings that have no level in common before and after"),
-        (Heading("setting", "setting", code=True), Heading("before", "before"), Heading("after", "after")),
-        frame,
-        0,
-        "settings",
-        aliases=("what-was-changed",),
-    )
-
-
-def _unpaired_table(frame):
-    """The runs that have no counterpart."""
-    return Table(
-        "unpaired",
-        say("Runs without a pair: {n}.", n=Number("unpaired.n", len(frame), count(len(frame)))),
-        (
-            Heading("run_id", "run"),
-            Heading("side", "side"),
-            Heading("path", "path"),
-            Heading("reason", "reason"),
-        ),
-        frame,
-        len(frame),
-        "unpaired runs",
-    )

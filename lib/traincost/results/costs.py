@@ -20,12 +20,10 @@ from traincost.printing import (
 )
 from traincost.results import fluid
 from traincost.results.checks import check
-from traincost.results.figures import Figure, axes_of, clipped, label_above
 from traincost.results.numbers import N_NAMED, names, number_of, plural
 from traincost.results.prose import Name, Number, Phrase, join, say
 from traincost.results.result import More, Result
 from traincost.results.runs import listed
-from traincost.results.svg import PAGE, REST, SERIES
 from traincost.results.tables import (
     MAX_COLUMNS,
     Bar,
@@ -33,7 +31,6 @@ from traincost.results.tables import (
     Origin,
     Table,
     as_printed,
-    of_one,
     of_settings,
 )
 from traincost.words import unique
@@ -67,7 +64,7 @@ def costs(runs, by=None, *, devices=1, price_per_hour=None, currency="USD", powe
     """
     check(devices=devices, price_per_hour=price_per_hour, power_w=power_w)
     collection, axis = runs.collection, runs.axes[0]
-    by = _rows(runs, by)
+    by = rows_by(runs, by)
     table = analysis.cost_table(collection, by=by)
     missing = analysis.unfinished(collection, axis.name)
     spent = analysis.spent(collection, axis.name, devices, price_per_hour, power_w)
@@ -81,7 +78,10 @@ def costs(runs, by=None, *, devices=1, price_per_hour=None, currency="USD", powe
         else None,
         More(
             say("Cost columns: memory, inference, parameters"),
-            (_said(table, order, n_superseded), _table(table, analysis.cost_members(collection, by), runs)),
+            (
+                _said(table, order, n_superseded),
+                cost_table(table, analysis.cost_members(collection, by), runs),
+            ),
         )
         if len(table)
         else None,
@@ -96,48 +96,8 @@ def costs(runs, by=None, *, devices=1, price_per_hour=None, currency="USD", powe
     )
 
 
-def scores(runs, score="", goal="max", by=None, *, name=""):
-    """Say what the runs scored, and which no other run beats on score and cost both.
-
-    Parameters
-    ----------
-    runs : Runs
-    score : str
-        A score to set against the cost; none if empty.
-    goal : str
-        ``max`` where a larger score is better, ``min`` where a smaller one is.
-    by : str or list of str, optional
-        As in `costs`.
-    name : str
-        Stands before the keys of its numbers on a page.
-
-    Returns
-    -------
-    Result
-        ``frame`` has a row per level and score, as `analysis.costs.cost_table` returns it.
-
-    Raises
-    ------
-    ParameterError
-        No run has the score, `by` names no setting, or `goal` is neither max nor min.
-    """
-    check(score_goal=goal)
-    by = _rows(runs, by)
-    table = analysis.cost_table(runs.collection, "scores", by)
-    front = analysis.score_front(runs.frame, score, goal)
-    return Result.showing(
-        "scores",
-        table,
-        _table(table, analysis.cost_members(runs.collection, by), runs, "scores"),
-        _front_settings(front, runs.described, runs.frame),
-        Figure.of("score", front, draw_front, _caption, analysis.cost_label(runs.frame), score),
-        _front_table(front),
-        prefix=name,
-        of=runs.label,
-    )
-
-
-def _rows(runs, by):
+def rows_by(runs, by):
+    """Return the settings that make the rows of a table: those asked for, or the runs' own."""
     by = listed("cost_by", by)
     return list(by) or analysis.default_rows(runs.collection, runs.axes[0])
 
@@ -148,11 +108,11 @@ def _said(table, order, n_superseded):
     Parameters
     ----------
     table : DataFrame
-        As `spending.cost_table` returns it.
+        As `analysis.costs.cost_table` returns it.
     order : dict
-        As `spending.process_order` returns it.
+        As `analysis.costs.process_order` returns it.
     n_superseded : int
-        As `spending.n_superseded` returns it.
+        As `analysis.costs.n_superseded` returns it.
     """
     said = []
     if "cost_memory_mib" in set(table["column"]):
@@ -260,67 +220,11 @@ def _device_time(name, hours):
     return Number(name, float(hours), time_text(3600 * hours))
 
 
-def _caption(points, cost_label, score_label):
-    """How many runs no other run beats on both."""
-    front = points[points["front"].astype(bool)]
-    return say(
-        "{score} against {cost}: no other run beats {n} of the {of} on both, from {a} to {b}.",
-        score=Name(score_label),
-        cost=cost_label,
-        n=number_of("front.n", len(front)),
-        of=number_of("front.of", len(points)),
-        a=Name(front["run_id"].iloc[0]),
-        b=Name(front["run_id"].iloc[-1]),
-    )
+def cost_table(frame, members, runs, name="cost"):
+    """What `analysis.costs.cost_table` returns: a row per level, mean ± deviation per column.
 
-
-def _front_settings(front, described, runs):
-    """What the runs on the front have in common: their scores may be of one easy task.
-
-    Parameters
-    ----------
-    front : DataFrame
-        As `spending.score_front` returns it.
-    described : list of fields.Field
-    runs : DataFrame
-        Of the collection.
-    """
-    is_on_front = runs["run_id"].isin(front.loc[front["front"].astype(bool), "run_id"]).to_numpy()
-    if is_on_front.sum() < 2:
-        return []
-    levels = [(f, np.unique(f.codes[is_on_front])) for f in described if f.kind == "levels"]
-    shared = [say("{f}={l}", f=Name(f.name), l=Name(f.labels[c[0]])) for f, c in levels if len(c) == 1]
-    if not shared:
-        return []
-    return [
-        say(
-            "All runs on the front are of {s}; no record says whether scores of different levels can be "
-            "compared.",
-            s=shared[:N_NAMED],
-        )
-    ]
-
-
-def draw_front(points, cost_label, score_label):
-    """Score against cost; ``cost``, ``score``, ``front`` (no other run beats it on both)."""
-    figure, axes = axes_of(3.6)
-    for front, mark, colour, size in ((False, "o", REST, 5), (True, "D", SERIES[1], 6.5)):
-        shown = points[points["front"].eq(front)]
-        axes.plot(shown["cost"], shown["score"], mark, color=colour, markersize=size, mec=PAGE, mew=0.6)
-    axes.set_xlabel(clipped(cost_label, 48))
-    axes.grid(axis="both")
-    label_above(axes, clipped(score_label, 48))
-    return figure, [
-        (("D", SERIES[1]), "no other run is both cheaper and better"),
-        (("o", REST), "another run is cheaper and better"),
-    ]
-
-
-def _table(frame, members, runs, name="cost"):
-    """What `spending.cost_table` returns: a row per level, mean ± deviation per column.
-
-    `members`, of `spending.cost_members`, are the runs of each row; `name` is that of the split. What is
-    the same in every row stands in the note.
+    `members`, of `analysis.costs.cost_members`, are the runs of each row; `name` is that of the split.
+    What is the same in every row stands in the note.
     """
     keys = list(frame.columns[: list(frame.columns).index("column")])
     names = list(dict.fromkeys(frame["column"]))
@@ -415,7 +319,7 @@ def mean_and_deviation(row):
 
 
 def _spent_table(frame, name, currency, members, runs):
-    """What `spending.spent` returns, slowest levels first; their runs are `spending.spent_members`."""
+    """What `analysis.costs.spent` returns, slowest levels first; their runs are its `spent_members`."""
     total = frame.iloc[-1]
     levels = frame.iloc[:-1].copy()
     levels["mean_s"] = levels["runtime_s"] / levels["n_runs"].where(levels["n_runs"] > 0)
@@ -467,24 +371,8 @@ def _spent_table(frame, name, currency, members, runs):
     )
 
 
-def _front_table(frame):
-    """The runs that no other run beats on score and cost both."""
-    return Table(
-        "front",
-        say("Runs that no other beats on both, from the cheapest."),
-        (
-            Heading("run_id", "run"),
-            Heading("cost", "cost", time_text),
-            Heading("score", "score", significant),
-        ),
-        frame[frame["front"].astype(bool)],
-        len(frame),
-        origins=of_one(frame.loc[frame["front"].astype(bool), "run_id"]),
-    )
-
-
 def _unfinished_table(frame, name):
-    """What `spending.unfinished` returns."""
+    """What `analysis.costs.unfinished` returns."""
     return Table(
         "unfinished",
         say("Runs of each level that were not completed; its means are of the others."),

@@ -3,11 +3,11 @@
 import numpy as np
 
 from traincost.analysis import plan, roles, verdicts
-from traincost.analysis.order import DRIFT
 from traincost.analysis.plan import COVERAGE
-from traincost.printing import count, percent, probability, probability_is, ratio_text, share_text, two
-from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, label_rows
-from traincost.results.numbers import N_LISTED, N_NAMED, eta, key, names, number_of, plural
+from traincost.printing import percent, probability_is, share_text
+from traincost.results.effect_tables import effects_table, interactions_table, statistics_table
+from traincost.results.findings import SENTENCES
+from traincost.results.numbers import N_NAMED, eta, key, names, number_of, plural
 from traincost.results.prose import Name, Number, say
 from traincost.results.responses import asked_of
 from traincost.results.result import More, Result
@@ -15,16 +15,12 @@ from traincost.results.sizes import (
     cells_table,
     doublings_table,
     ratios_table,
-    size_of,
     spread_table,
     together,
     with_sizes,
 )
-from traincost.results.svg import INK, SERIES
-from traincost.results.tables import Bar, Heading, Table
 from traincost.results.threats import threats
 
-P_NOTE = "{}, family-wise over all tests of all factors"
 CROWDED = 3  # runs far from all others that a sentence names
 
 
@@ -73,17 +69,17 @@ def effects(runs, response="runtime_s", *, of=1, name=""):
         table,
         _dependence(what, table, found, ordered) + _many(what, of),
         [*threatened.sentences] if of_runtime else None,
-        _table(table, what),
+        effects_table(table, what),
         More(
             say("Every statistic of each setting, all sizes, and whether the effects add up"),
             (
                 _details(what, table, found) + _predicted(predicted),
-                _statistics(table, what),
+                statistics_table(table, what),
                 ratios_table(found, what),
                 doublings_table(found, what),
                 spread_table(found, what),
                 cells_table(found, what),
-                _interactions(found.interactions, len(what.frame), what),
+                interactions_table(found.interactions, len(what.frame), what),
                 *(threatened.tables.values() if of_runtime else ()),
             ),
         ),
@@ -104,7 +100,7 @@ def _dependence(what, table, found, ordered):
     act_together = found.judged.structure.act_together
     if not tested["clears"].any():
         said.append(_nothing_clears(what, tested, act_together))
-    for verdict, sentences in _VERDICTS.items():
+    for verdict, sentences in SENTENCES.items():
         rows = tested[tested["verdict"] == verdict]
         if len(rows):
             said += sentences(what, rows, act_together)
@@ -166,134 +162,8 @@ def _nothing_clears(what, tested, act_together):
     return say("No setting's effect on {what} can be told from chance.", what=what.words)
 
 
-def _factor(row):
-    """Name a factor with those that vary exactly with it, the first few."""
-    merged = row.names[:N_NAMED]
-    more = len(row.names) - len(merged)
-    return say(
-        "{names}{more}",
-        names=Name(" = ".join(merged)),
-        more=say(" and {n} more alike", n=number_of(key("effects", row.factor, "n_alike"), more))
-        if more
-        else "",
-    )
-
-
-def _depends(what, rows, act_together):
-    said = []
-    for row in rows.itertuples():
-        alone = " (too few runs to hold the others)" if row.hold_too_few else ""
-        said.append(
-            say(
-                "{what} depends on {factor}{alone}{size}.",
-                what=what.subject,
-                factor=_factor(row),
-                alone=alone,
-                size=size_of(what, row),
-            )
-        )
-    return said
-
-
-def _here(what, rows, act_together):
-    how_much = ", and how much depends on the other settings" if act_together else ""
-    return [
-        say(
-            "{what} differs between the levels of {factor} in these configurations by more than repeats "
-            "do{how_much}{size}; there are too few configurations to tell whether it would elsewhere.",
-            what=what.subject,
-            factor=_factor(row),
-            how_much=how_much,
-            size=size_of(what, row),
-        )
-        for row in rows.itertuples()
-    ]
-
-
-def _goes_with(what, rows, act_together):
-    said = []
-    for row in rows.itertuples():
-        others, shared = row.entangled_with, row.entangled_r_squared
-        if not others:  # it varies exactly with a place
-            others, shared = row.names[1:], (1.0,) * (len(row.names) - 1)
-        said.append(
-            say(
-                "{what} goes with {factor}{size}; it changes with {others}, and these runs cannot tell them "
-                "apart.",
-                what=what.subject,
-                factor=_factor(row),
-                size=size_of(what, row),
-                others=[
-                    say(
-                        "{g} (R² {r})",
-                        g=Name(g),
-                        r=eta(key("effects", row.factor, "with", g, "r_squared"), r),
-                    )
-                    for g, r in list(zip(others, shared, strict=True))[:N_NAMED]
-                ],
-            )
-        )
-    return said
-
-
-def _order(what, rows, act_together):
-    return [
-        say(
-            "{what} goes with {factor}{size}, but its levels ran at different times: a machine that changed "
-            "by up to {drift} would look the same.",
-            what=what.subject,
-            drift=Number("start_order.most_drift", DRIFT, ratio_text(DRIFT)),
-            factor=_factor(row),
-            size=size_of(what, row),
-        )
-        for row in rows.itertuples()
-    ]
-
-
-def _first(texts):
-    """Name the first few, and say that there are more."""
-    named = names(texts[:N_NAMED])
-    return [*named, "others"] if len(texts) > N_NAMED else named
-
-
 def _p(key, value):
     return Number(key, float(value), probability_is(value))
-
-
-def _chance(what, rows, act_together):
-    listed = [_factor(row) for row in rows.head(N_LISTED).itertuples()]
-    if len(rows) > N_LISTED:
-        listed.append(say("{n} others", n=number_of("effects.n_more_by_chance", len(rows) - N_LISTED)))
-    by_itself = " by itself" if act_together else ""
-    return [
-        say(
-            "The effect of {factors}{by_itself} cannot be told from chance.",
-            factors=listed,
-            by_itself=by_itself,
-        )
-    ]
-
-
-def _too_few(what, rows, act_together):
-    first = rows.iloc[0]
-    lacks = say(" ({lacks})", lacks=Name(first["lacks"])) if first["lacks"] else ""
-    return [
-        say(
-            "For {f} there are too few runs to tell{lacks}.",
-            f=_first(tuple(rows["factor"])),
-            lacks=lacks if len(rows) == 1 else "",
-        )
-    ]
-
-
-_VERDICTS = {
-    verdicts.DEPENDS: _depends,
-    verdicts.HERE: _here,
-    verdicts.ORDER: _order,
-    verdicts.GOES_WITH: _goes_with,
-    verdicts.CHANCE: _chance,
-    verdicts.TOO_FEW: _too_few,
-}
 
 
 def _drift(what, start, ordered):
@@ -457,120 +327,3 @@ def _predicted(left_out):
             level=Number("predicted.coverage", COVERAGE, percent(COVERAGE)),
         )
     ]
-
-
-def draw_effects(effects, what):
-    """One-way eta squared per factor with its chance level, and the interval on log runtime."""
-    effects, label = effects.head(MAX_ROWS), clipped(what.label)
-    figure, axes = axes_of(0.75 + 0.46 * len(effects))
-    rows = np.arange(len(effects))
-    axes.barh(rows - 0.1, effects["eta_squared"], height=0.4, color=SERIES[0])
-    axes.vlines(effects["chance"], rows - 0.36, rows + 0.16, color=INK, linewidth=1.6)
-    axes.hlines(rows + 0.28, effects["low"], effects["high"], color=SERIES[1], linewidth=1.6)
-    axes.plot(effects["log_epsilon_squared"], rows + 0.28, "o", color=SERIES[1], markersize=4, clip_on=False)
-    label_rows(axes, effects["factor"])
-    axes.set_xlim(0, 1)
-    axes.set_xlabel(f"share of variance: bars of {label}, points of {clipped(what.tested)}")
-    axes.grid(axis="x")
-    marks = effects[["eta_squared", "chance", "verdict"]].itertuples(index=False)
-    for row, (size, chance, verdict) in enumerate(marks):
-        # Beside the bar, where it ends early; inside the plot, where it does not.
-        end = np.nanmax([size, chance, 0.0])
-        side = {"ha": "left", "x": end + 0.02} if end <= 0.5 else {"ha": "right", "x": 0.99}
-        y = row - 0.1 if end <= 0.5 else row - 0.42
-        axes.text(s=verdict, y=y, va="center", color=INK, **side)
-    legend = [
-        (SERIES[0], f"η², one-way, of {label} over runs"),
-        ("tick", "what an unrelated factor reaches on average"),
-        (SERIES[1], f"ε² of {clipped(what.tested)} with its interval"),
-    ]
-    return figure, legend
-
-
-def _table(frame, what):
-    """The verdict on each factor and how much of the variation goes with it."""
-    p = frame[["p_alone", "p_held"]].astype(float).min(axis=1)
-    shown = frame.assign(
-        p=p,
-        fixed=[f"fixed by {by}" if by else "" for by in frame["fixed_by"]],
-        row=["" if sized else "quiet" for sized in frame["verdict"].isin(verdicts.SIZED)],
-    )
-    n = int(frame["n_runs"].max()) if len(frame) else 0
-    return Table(
-        "effects",
-        say("How much of the variation of {what} goes with each setting", what=what.words),
-        (
-            Heading("factor", "setting", code=True, sub="fixed"),
-            Heading("verdict", "verdict", below_on_phone=True),
-            Heading("eta_squared", "η²", two, bar=Bar(chance="chance", text="0 to 1")),
-            Heading("chance", "chance", two, hide_on_phone=True),
-            Heading("p", "p", probability),
-        ),
-        shown,
-        n,
-        holds=("effects", "start_order", "far", "response"),
-        note=say(
-            "η² of {n} runs; the upright line and chance are what an unrelated setting reaches on "
-            "average. p: family-wise, {b} permutations.{fixed}",
-            fixed=" A setting that another fixes is tested on the means of that one's levels."
-            if (frame["fixed_by"] != "").any()
-            else "",
-            n=number_of("effects.n_runs", n),
-            b=number_of("effects.n_permutations", frame["n_permutations"].max() if len(frame) else 0),
-        ),
-        rows="row",
-        drawn=Figure("effects", frame, draw_effects, say("Effect of each setting."), (what,)),
-    )
-
-
-def _statistics(frame, what):
-    """What `effects.main_effects` returns."""
-    printed = frame.assign(
-        interval=[_interval(low, high) for low, high in zip(frame["low"], frame["high"], strict=True)]
-    )
-    return Table(
-        "statistics",
-        say("Every statistic of each setting's effect on {what}.", what=what.words),
-        (
-            Heading("factor", "setting", code=True),
-            Heading("n_levels", "levels", count),
-            Heading("p_alone", "p alone", probability, P_NOTE.format(what.tested)),
-            Heading("p_held", "p, others held", probability, "the same, with the other settings held"),
-            Heading("log_epsilon_squared", "ε² (tested)", two, f"of {what.tested}, not below zero"),
-            Heading(
-                "interval", "interval", str, f"95 %, of the population η² of {what.tested}; noncentral F"
-            ),
-            Heading("partial_eta_squared", "partial η²", two, f"additive model of {what.label}, type II"),
-            Heading("partial_chance", "its chance", two, "df / (df + residual df)"),
-            Heading("epsilon_squared", "ε²", two, "η² corrected for bias (Kelley)"),
-            Heading("omega_squared", "ω²", two, "η² corrected for bias (Hays)"),
-        ),
-        printed,
-        int(frame["n_runs"].max()) if len(frame) else 0,
-        holds=("predicted",),
-    )
-
-
-def _interactions(frame, n_runs, what):
-    """What `effects.interactions` returns."""
-    return Table(
-        "interactions",
-        say("Tests of whether the factors' effects add up."),
-        (
-            Heading("response", "response"),
-            Heading("test", "test"),
-            Heading("statistic", "F", two),
-            Heading("df", "df", count),
-            Heading("df_residual", "residual df", count),
-            Heading("p", "p", probability),
-        ),
-        frame.assign(response=frame["scale"].map({"hours": what.label, "log": what.tested})),
-        n_runs,
-        holds=("interaction",),
-    )
-
-
-def _interval(low, high):
-    if np.isnan(low):
-        return "–"
-    return f"{low:.2f} to {high:.2f}" if high >= 0.005 else "< 0.01"

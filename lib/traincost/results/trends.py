@@ -131,9 +131,7 @@ def trends(
     dated = _dated(systems.frame, measure, subset)
     fitted = estimation.fit_trends(dated, **period, **options)
     changed = estimation.sensitivity(dated, **period, **options)
-    scored = estimation.window_scores(estimation.in_period(dated, **period), **windows)
-    scored["low_outlier"] &= options["drop_low"]
-    scored["large_scale"] &= options["split_large"]
+    scored = _scored(estimation.in_period(dated, **period), windows, options)
     parts = _parts(fitted, changed, scored, options, systems.of, subset)
     return Result.of_parts("trends", fitted, parts, name, systems.of)
 
@@ -142,6 +140,14 @@ def _dated(frame, measure, subset):
     """Return the dated systems that a trend is fitted to."""
     fit = estimates.fit_conversion(frame) if measure == estimates.CONSOLIDATED else None
     return estimation.subset(estimates.dated(frame, measure, fit), subset)
+
+
+def _scored(dated, windows, options):
+    """Return systems with their z-scores, and which of them are dropped or set apart."""
+    scored = estimation.window_scores(dated, **windows)
+    scored["low_outlier"] &= options["drop_low"]
+    scored["large_scale"] &= options["split_large"]
+    return scored
 
 
 def _parts(fitted, changed, scored, options, of, subset):
