@@ -31,6 +31,7 @@ MAY_IMPORT = {
 }
 MAY_IMPORT["__main__"] = {*MAY_IMPORT}
 MOST_WORDS = 10
+MOST_LINES, MOST_LINES_OF_A_FUNCTION = 500, 50
 NO_FILES = ("analysis", "estimation")
 PACKAGE_DATA = r'\(resources\.files\(__package__\) / "(accelerators|grid)\.csv"\)\.read_text\('
 
@@ -183,6 +184,27 @@ def test_names_of_tests_have_at_most_ten_words():
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     ]
     assert [name for name in names if len(name.removeprefix("test_").split("_")) > MOST_WORDS] == []
+
+
+def lines_of_code(node):
+    """Count the lines of a function, without its decorators and its docstring."""
+    has_docstring = ast.get_docstring(node) is not None
+    described = node.body[0].end_lineno - node.body[0].lineno + 1 if has_docstring else 0
+    return node.end_lineno - node.lineno + 1 - described
+
+
+def test_modules_and_functions_are_short():
+    long = []
+    for path, _ in modules():
+        text, name = path.read_text(encoding="utf-8"), path.relative_to(LIB)
+        long += [str(name)] if text.count("\n") > MOST_LINES else []
+        long += [
+            f"{name}: {node.name}"
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            and lines_of_code(node) > MOST_LINES_OF_A_FUNCTION
+        ]
+    assert long == []
 
 
 def test_paths_are_where_the_design_says():
