@@ -287,7 +287,7 @@ def _paired_change(changes):
 def _every_level(rows):
     first, last = (_level(row) for row in (rows.iloc[0], rows.iloc[-1]))
     return say(
-        "Every level took {way} time, from {most} to {least}.",
+        "Runs of every level took {way} time, from {most} to {least}.",
         way=_time(rows.iloc[0]),
         most=first,
         least=last,
@@ -441,11 +441,11 @@ def changes_table(frame):
 def _chances(told, frame):
     """Which rows can be told from chance."""
     if told.all():
-        return say("Paired by configuration; every row can be told from chance.")
+        return say("Paired by configuration; every row changed by more than chance would explain.")
     if not told.any():
-        return say("Paired by configuration; no row can be told from chance.")
+        return say("Paired by configuration; no row changed by more than chance would explain.")
     muted = number_of("change.n_not_told", int((~told).sum()))
-    return say("Paired by configuration; what cannot be told from chance is muted ({n}).", n=muted)
+    return say("Paired by configuration; what chance would explain is muted ({n}).", n=muted)
 
 
 def _round_up(share):
