@@ -349,7 +349,7 @@ def _proposal(t, i, count, section_kinds):
     if kinds.proposal_of(path, section_kinds) == kinds.LOADING:
         change, kind = "load data while the device computes (more workers, or prefetching)", "share"
     elif count > 1 and not kinds.is_piece(path) and not in_training:
-        change = "save a checkpoint once per run" if kinds.is_hook(path) else f"run {called} once per run"
+        change = "save a checkpoint only once" if kinds.is_hook(path) else f"run {called} only once"
         kind = "cadence"
     else:
         change, kind = f"do without {called}, or with less of it", "share"

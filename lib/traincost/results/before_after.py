@@ -80,7 +80,7 @@ def _scores(scores):
     if len(moved):
         return say("; {n} scores changed", n=number_of("score.n_changed", len(moved)))
     if len(scores) and not (scores["verdict"] == TOO_FEW).all():
-        return "; no change of a score can be told from chance"
+        return "; no score changed by more than chance would"
     return ""
 
 
@@ -124,7 +124,14 @@ def _part(made_of):
         return say(
             "Most changed {part}, by {t}, against {total} in all.", part=_called(row), t=part, total=whole
         )
-    return say("{t} of the {total} is {part}{how}.", t=part, total=whole, part=_called(row), how=_how(row))
+    return say(
+        "Of the {total} {way}, {t} is {part}{how}.",
+        way="saved" if made_of.change_s < 0 else "added",
+        t=part,
+        total=whole,
+        part=_called(row),
+        how=_how(row),
+    )
 
 
 def _called(row):

@@ -122,11 +122,11 @@ def _printed(frame, told, ends, one_way):
 def _chances(told, frame):
     """Which rows can be told from chance."""
     if told.all():
-        return say("Paired by configuration; every row can be told from chance.")
+        return say("Paired by configuration; every row changed by more than chance would explain.")
     if not told.any():
-        return say("Paired by configuration; no row can be told from chance.")
+        return say("Paired by configuration; no row changed by more than chance would explain.")
     muted = number_of("change.n_not_told", int((~told).sum()))
-    return say("Paired by configuration; what cannot be told from chance is muted ({n}).", n=muted)
+    return say("Paired by configuration; what chance would explain is muted ({n}).", n=muted)
 
 
 def _round_up(share):

@@ -269,7 +269,7 @@ def _paired_change(changes):
 def _every_level(rows):
     first, last = (_level(row) for row in (rows.iloc[0], rows.iloc[-1]))
     return say(
-        "Every level took {way} time, from {most} to {least}.",
+        "Runs of every level took {way} time, from {most} to {least}.",
         way=_time(rows.iloc[0]),
         most=first,
         least=last,

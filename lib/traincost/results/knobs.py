@@ -129,7 +129,7 @@ def _most(runs, bounds):
     if not runs.timing.paths:
         return [say("The runs recorded no sections, so what a change would save cannot be said.")]
     known = of_one_knob(bounds).dropna(subset="pooled_bound")
-    own = say("Name your own settings in the parameters to have them bounded.")
+    own = say("Name your own under knobs in the parameters.")
     if not len(bounds):
         return [say("No section is repeated or optional by its name, so no setting is proposed."), own]
     if not len(known):
@@ -153,12 +153,12 @@ def _most(runs, bounds):
     else:
         top = rest.iloc[0]
         said = say(
-            "No one setting saves more than {x} of all hours: look for time in the model and the hardware.",
+            "No one setting saves more than {x} of all hours: look for time in the model and hardware.",
             x=share(key("knobs", top["knob"], "pooled_bound"), top["pooled_bound"]),
         )
     if not bounds["proposed"].any():
         return [said]
-    return [said, say("The settings are proposed from the names of the sections."), own]
+    return [said, say("These were proposed from the names of the sections."), own]
 
 
 def _cannot_tell(bounds):
@@ -331,7 +331,7 @@ def _note(by, n_small, some_rarer):
     if by:
         said.append(say("Line: range over the levels of {by}.", by=Name(by)))
     if some_rarer:
-        said.append(say("Each time that a section runs is taken to be equally long."))
+        said.append(say("Assumes that a section takes as long each time."))
     if n_small:
         said.append(
             say(

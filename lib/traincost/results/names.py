@@ -3,7 +3,7 @@
 import re
 
 from traincost.analysis.kinds import SETUP, hue_of
-from traincost.analysis.sections import OTHER, UNATTRIBUTED
+from traincost.analysis.sections import OTHER, REST, UNATTRIBUTED
 
 UNTIMED = "untimed"
 _CLASS = re.compile(r"^\[[^\]]+\]\w*\.(?=.)")  # as Lightning's profiler names the owner of a hook
@@ -39,6 +39,11 @@ def part_names(parts):
     """
     named = {**section_names(parts), UNATTRIBUTED: UNTIMED}
     bare = {part: _CLASS.sub("", name) for part, name in named.items()}
+    inside = REST.format("")
+    bare = {
+        part: f"{name.removesuffix(inside)} itself" if name.endswith(inside) else name
+        for part, name in bare.items()
+    }
     told = list(bare.values())
     return {part: bare[part] if told.count(bare[part]) == 1 else name for part, name in named.items()}
 

@@ -165,7 +165,8 @@ def _what_to_do(runs, found, turned, price, currency):
     if not _is_proposed(knob):
         return None, []
     name = knob["knob"]
-    lead = say("{do}", do=Phrase(_imperative(knob)))
+    now = _now(runs, knob)
+    lead = say("{do}" if now else "{do}.", do=Phrase(_imperative(knob)))
     of_all = float(runs.runtime_s.sum())
     saved, total = time_parts([knob["saved_s"], of_all], of_all)
     cost = ""
@@ -173,8 +174,8 @@ def _what_to_do(runs, found, turned, price, currency):
         paid = knob["saved_s"] / 3600 * price
         cost = say(" ({m} {c})", m=Number(key("knobs", name, "saved_money"), paid, money(paid)), c=currency)
     said = say(
-        "{now}. That saves at most {x}, {t} of {total} in all{cost}{measured}.",
-        now=_now(runs, knob),
+        "{now}That saves at most {x}, {t} of {total} in all{cost}{measured}.",
+        now=say("{now}. ", now=now) if now else "",
         x=_at_most(knob),
         t=Number(key("knobs", name, "saved_s"), float(knob["saved_s"]), saved),
         total=Number("runtime.total_s", of_all, total),
@@ -186,11 +187,11 @@ def _what_to_do(runs, found, turned, price, currency):
 
 def _at_most(knob):
     """The share of an average run, and that of all hours where it is another."""
-    of_run = say("{x} of a run", x=_share(key("knobs", knob["knob"], "bound"), knob["bound"]))
+    of_run = _share(key("knobs", knob["knob"], "bound"), knob["bound"])
     if abs(knob["bound"] - knob["pooled_bound"]) < MUCH_APART:
-        return of_run
+        return say("{x} of a run", x=of_run)
     pooled = _share(key("knobs", knob["knob"], "pooled_bound"), knob["pooled_bound"])
-    return say("{of_run} on average and {y} of all hours", of_run=of_run, y=pooled)
+    return say("{y} of all hours ({x} of the average run)", x=of_run, y=pooled)
 
 
 def _is_proposed(knob):
@@ -214,6 +215,8 @@ def _now(runs, knob):
     if knob["kind"] == "cadence":
         counts = counts_of(runs.timing, filter(None, [runs.cadence_section, *knob["sections"].split(", ")]))
         often = _often(counts)
+    if not now and not often and knob["knob"] in knob["change"]:
+        return None
     return say("({name}{now}{often})", name=Name(knob["knob"]), now=now, often=often)
 
 
@@ -236,12 +239,13 @@ def _measured(turned, knob):
     row = rows.iloc[0]
     base = key("turned", knob)
     return say(
-        "; run again with it in {n} {c}, it saved {m} ({low} to {high})",
+        "; measured in {n} {c} run again, {m} ({low} to {high}), where the bound is {bound}",
         n=number_of(f"{base}.n_configurations", row["n_configurations"]),
         c=plural(row["n_configurations"], "configuration"),
         m=_share(f"{base}.measured", row["measured"]),
         low=_share(f"{base}.low", row["low"]),
         high=_share(f"{base}.high", row["high"]),
+        bound=_share(f"{base}.bound", row["bound"]),
     )
 
 
@@ -265,14 +269,16 @@ def _why(runs, found):
         return None
     parts = []
     if _is_proposed(found.knob):
-        parts.append(say("what it governs takes {x} of a run", x=_governed(found)))
+        parts.append(
+            say("{what} {takes} {x} of a run", what=_lower(found), takes=_takes(found), x=_governed(found))
+        )
     if found.training:
         said = "training {x}" if parts else "training takes {x} of a run"
         parts.append(say(said, x=_share("training.share", found.training)))
     untimed = ""
     if found.untimed > LEAST_TOLD:
         untimed = say(
-            "{x} was not timed, so nothing here explains it",
+            "{x} was not timed, so what it went into is not known",
             x=_share("unattributed.share", found.untimed),
         )
     if not parts:
@@ -317,7 +323,7 @@ def _bar(runs, found):
     governed = [labels[part] for part in found.governed] if _is_proposed(found.knob) else []
     said = ""
     if governed:
-        said = f"{found.knob['knob']} governs {share_text(found.knob['governed_share'])}"
+        said = f"{found.subject or found.knob['knob']} {share_text(found.knob['governed_share'])}"
     hatched = "; hatched: no section timed it" if shares[UNATTRIBUTED] >= LEAST_SEEN else ""
     return Bars(
         "answer",
