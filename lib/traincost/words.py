@@ -42,8 +42,8 @@ def unique(labels, taken=()):
     return tuple(found)
 
 
-def short_names(names, limit=MAX_LEVEL):
-    """Return a mapping of names to shorter ones: those over `limit` lose the words that all of these share.
+def short_names(names):
+    """Return a mapping of names to shorter ones: the long lose the words that all of these share.
 
     Words that stay are set as they were where they stood side by side, else apart. All names stay as they
     are where two would read alike, and one that would lose all its words does.
@@ -53,14 +53,14 @@ def short_names(names, limit=MAX_LEVEL):
     ['dar', 'mgr', '(unset)']
     """
     names = list(dict.fromkeys(map(str, names)))
-    long = [name for name in names if len(name) > limit]
+    long = [name for name in names if len(name) > MAX_LEVEL]
     if len(long) < 2:
         return dict(zip(names, names, strict=True))
     words = [collections.Counter(_TOKEN.findall(name)) for name in long]
     shared = words[0]
     for each in words[1:]:
         shared = shared & each
-    short = {name: name if len(name) <= limit else _without(name, shared) or name for name in names}
+    short = {name: name if len(name) <= MAX_LEVEL else _without(name, shared) or name for name in names}
     return short if len(set(short.values())) == len(names) else dict(zip(names, names, strict=True))
 
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from conftest import REFERENCE
 
-from traincost.estimation import compute, trends
-from traincost.estimation.accelerators import PRECISIONS, PROCESSORS, find, peak_rate, rate_of, why_unknown
+from traincost.estimation import compute, estimates, trends
+from traincost.estimation.accelerators import PRECISIONS, PROCESSORS, find, rate_of, why_unknown
 from traincost.estimation.compute import Stage
 
 COMPUTE = REFERENCE / "compute"
@@ -65,13 +65,6 @@ def test_no_stage_is_refused():
         compute.hardware_burden([Stage(processors=1, time_s=1)])
 
 
-def test_language_models():
-    assert compute.language_model_operations(175e9, 300e9) == pytest.approx(3.15e23)
-    assert compute.language_model_operations(10, 5, frozen_parameters=4) == (6 * 6 + 2 * 4) * 5
-    with pytest.raises(ValueError, match=r"`frozen_parameters` .* exceeds"):
-        compute.language_model_operations(1, 5, 4)
-
-
 def test_combination_is_the_geometric_mean_at_utilisation():
     estimate = compute.combine(1.14e23, 8.6951854e22 / 0.4, utilisation=0.4)
     assert estimate.value_flop == pytest.approx(9.956e22, rel=1e-4)
@@ -100,17 +93,20 @@ def test_conversion_recovers_a_line_and_its_interval_covers():
         x = rng.uniform(18, 24, 12)
         y = 2 + 0.9 * x + rng.normal(0, 0.4, 12)
         fit = compute.fit_conversion(10 ** x[:-1], 10 ** y[:-1])
-        estimate = compute.to_hardware_burden(10 ** x[-1], fit)
-        hits += estimate.low_flop <= 10 ** y[-1] <= estimate.high_flop
+        (found,) = converted(10 ** x[-1:], fit)
+        hits += found.low_flop <= 10 ** y[-1] <= found.high_flop
     assert 0.92 <= hits / 300 <= 0.98
-    assert estimate.derived
-    assert estimate.inputs["fit_n"] == 11
+
+
+def converted(operations, fit):
+    """Return the rows of systems of which operations alone are known, with the burden that a fit gives."""
+    known = pd.DataFrame({"system": "a", "operations_flop": operations, "burden_flop": np.nan})
+    return list(estimates.converted(known, fit).itertuples())
 
 
 def test_a_converted_value_outside_the_fitted_range_is_flagged():
     fit = compute.fit_conversion([1e20, 1e21, 1e22], [1e21, 2e22, 1e23])
-    assert compute.to_hardware_burden(1e25, fit).flags == ("outside the fitted range",)
-    assert compute.to_hardware_burden(1e21, fit).flags == ()
+    assert [row.outside for row in converted([1e25, 1e21], fit)] == [True, False]
     with pytest.raises(ValueError, match="needs three pairs"):
         compute.fit_conversion([1e20, np.nan, 1e21], [1e20, 1e21, 1e22])
 
@@ -152,16 +148,16 @@ def test_processors_by_the_names_of_papers(name, found):
 
 
 def test_a_rate_says_what_it_fell_back_to():
-    rate, note, source = peak_rate("A100")
-    assert rate == 312e12
-    assert "bf16, dense, per module" in note
-    assert "vendor" in source
-    assert "no fp8 rate is known" in peak_rate("A100", "fp8")[1]
-    assert "no laptop variant is known" in peak_rate("RTX 4090 Laptop GPU")[1]
-    assert "variant" not in peak_rate("H100 PCIe")[1]
-    assert peak_rate("unheard of") is None
+    rate = rate_of("A100")
+    assert rate.flop_per_s == 312e12
+    assert "bf16, dense, per module" in rate.note
+    assert "vendor" in rate.confidence
+    assert "no fp8 rate is known" in rate_of("A100", "fp8").note
+    assert "no laptop variant is known" in rate_of("RTX 4090 Laptop GPU").note
+    assert "variant" not in rate_of("H100 PCIe").note
+    assert rate_of("unheard of") is None
     with pytest.raises(ValueError, match="`precision` must be one of"):
-        peak_rate("A100", "half")
+        rate_of("A100", "half")
 
 
 def test_a_rate_is_dense_and_of_the_precision_used():
@@ -313,7 +309,7 @@ def test_published_projections(imagenet):
     operations, burden = imagenet["network_operations"], imagenet["hardware_burden"].copy()
     fit = compute.fit_conversion(operations, burden)
     missing = burden.isna() & operations.notna()
-    burden[missing] = [compute.to_hardware_burden(x, fit).value_flop for x in operations[missing]]
+    burden[missing] = 10 ** fit.at(np.log10(operations[missing]))
     error = 1 - imagenet["(TOP 1 score)"] / 100
     polynomial = trends.fit_error(error, burden)
     exponential = trends.fit_error(error, burden, "exponential")

@@ -187,10 +187,10 @@ def _table(chosen, described, y, scaled, judged):
     return table
 
 
-def effect_sizes(response, described, factors=None):
+def effect_sizes(response, described):
     """Effect of each factor on a response, untested: `main_effects` without p-values and verdicts."""
     y = _response(response, True)
-    return _sizes(_chosen(described, factors), y, Units.of(_fields.factors(described), y))
+    return _sizes(_chosen(described, None), y, Units.of(_fields.factors(described), y))
 
 
 def interactions(response, described, log=True):

@@ -170,7 +170,7 @@ def fit(runs, described):
     )
 
 
-def predict(model, rows, seeds=1, rng=None, own=None):
+def predict(model, rows, seeds=1, own=None):
     """Predict the runtime of configurations and of their sum.
 
     Parameters
@@ -180,8 +180,6 @@ def predict(model, rows, seeds=1, rng=None, own=None):
         Their rows of the model's matrix.
     seeds : int
         Runs of each configuration.
-    rng : numpy.random.Generator, optional
-        Of the simulation; seeded with 0 if left out.
     own : Own, optional
         Of the runs of each; none, if left out.
 
@@ -191,7 +189,7 @@ def predict(model, rows, seeds=1, rng=None, own=None):
         Predicted seconds of each cell and of the sum (last), and the lower and upper ends of
         their 90 % prediction intervals, each (cells + 1,).
     """
-    rng = np.random.default_rng(0) if rng is None else rng
+    rng = np.random.default_rng(0)
     cells = expected(model, rows, seeds, own)
     n_draws = max(500, min(N_DRAWS, MAX_DRAWN // (len(rows) * max(seeds, 1))))
     centre, spread = centres(model, rows, n_draws, rng, own)

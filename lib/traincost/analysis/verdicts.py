@@ -71,7 +71,7 @@ class Judged:
     strata: list
 
 
-def family_wise(fields, y, start=None, n_permutations=N_PERMUTATIONS, seed=0):
+def family_wise(fields, y, start=None, n_permutations=N_PERMUTATIONS):
     """Test all factors of a response, and say what the tests amount to.
 
     Parameters
@@ -82,7 +82,7 @@ def family_wise(fields, y, start=None, n_permutations=N_PERMUTATIONS, seed=0):
         The response on the scale that is tested, a value per run.
     start : ndarray, optional
         When each run was started, on any scale.
-    n_permutations, seed : int
+    n_permutations : int
 
     Returns
     -------
@@ -101,15 +101,15 @@ def family_wise(fields, y, start=None, n_permutations=N_PERMUTATIONS, seed=0):
     rank = None if start is None else stats.rankdata(start)
     strata = strata_of(found, fields, y, rank)
     drawn = max(99, min(n_permutations, MAX_PERMUTED // max(len(s.y) for s in strata)))
-    p, raw, detrended = _family(strata, drawn, seed, slope_bounds(y, rank, found))
+    p, raw, detrended = _family(strata, drawn, slope_bounds(y, rank, found))
     evidence = _Evidence(found, strata, p, raw, detrended, rank, y)
     rows = [evidence.row(field, drawn) for field in fields]
     return Judged(pd.DataFrame(rows, columns=_COLUMNS), evidence.of_start(), found, strata)
 
 
-def _family(strata, n_draws, seed, bounds):
+def _family(strata, n_draws, bounds):
     """Return p, the tail, and the tail without a drift, by (factor, which)."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     smallest = np.ones(n_draws)
     keys, observed, detrended = [], [], []
     for stratum in strata:

@@ -334,12 +334,3 @@ def _note(name, named, taken, precision):
     if precision and taken[0] != precision:
         note += f" (no {precision} rate is known)"
     return note
-
-
-def peak_rate(name, precision=""):
-    """Look up a peak rate as (FLOP/s, what was taken, its source and how it is known), or None.
-
-    As `rate_of`, which says more.
-    """
-    rate = rate_of(name, precision)
-    return rate and (rate.flop_per_s, rate.note, f"{rate.source} ({rate.confidence})")

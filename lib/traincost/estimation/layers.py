@@ -63,17 +63,16 @@ class Scores:
     window: int | None = None
     causal: bool = True
 
-    def full(self, queries, keys=None):
+    def full(self, tokens):
         """Return FLOP of a sequence when every score is computed, as plain kernels do."""
-        return self.layers * self.flop_per_key * queries * (queries if keys is None else keys)
+        return self.layers * self.flop_per_key * tokens * tokens
 
-    def needed(self, queries, keys=None):
+    def needed(self, tokens):
         """Return FLOP of a sequence of the scores that are used: a mask and a window leave the others out."""
-        keys = queries if keys is None else keys
         if not self.causal:
-            return self.full(queries, keys)
-        w = min(self.window or queries, queries)
-        seen = w * (w + 1) // 2 + (queries - w) * w
+            return self.full(tokens)
+        w = min(self.window or tokens, tokens)
+        seen = w * (w + 1) // 2 + (tokens - w) * w
         return self.layers * self.flop_per_key * seen
 
 

@@ -265,10 +265,10 @@ def record_setters(systems):
     return ordered[ordered["flop"] > ordered["flop"].cummax().shift(fill_value=0.0)]
 
 
-def largest(systems, n, window_days=WINDOW_DAYS):
+def largest(systems, n):
     """Return the systems among the `n` largest of their window of dates."""
     days, flop = _days(systems["date"]), systems["flop"].to_numpy(dtype=float)
-    near = np.abs(days[:, None] - days[None, :]) <= window_days
+    near = np.abs(days[:, None] - days[None, :]) <= WINDOW_DAYS
     rank = (near & (flop[None, :] > flop[:, None])).sum(axis=1)
     return systems[rank < n]
 

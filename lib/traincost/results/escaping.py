@@ -20,10 +20,10 @@ def _visible(character):
     return character
 
 
-def shown(value, limit=MAX_SHOWN):
+def shown(value):
     """Escape text from a run, cut where it is very long."""
     value = str(value)
-    return text(value if len(value) <= limit else f"{value[: limit - 1]}…")
+    return text(value if len(value) <= MAX_SHOWN else f"{value[: MAX_SHOWN - 1]}…")
 
 
 def breakable(escaped):

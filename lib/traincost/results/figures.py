@@ -180,9 +180,9 @@ def labels_apart(labels, limit=MAX_LABEL):
     return [shown[str(label)] for label in labels]
 
 
-def cut(n, limit=MAX_ROWS):
+def cut(n):
     """Return a legend entry that says how many levels are not drawn, where some are not."""
-    return [(None, f"the first {limit} of {n} levels")] if n > limit else []
+    return [(None, f"the first {MAX_ROWS} of {n} levels")] if n > MAX_ROWS else []
 
 
 def label_rows(axes, labels):

@@ -34,12 +34,13 @@ from traincost.results.fluid import (
 from traincost.results.text_width import fitting, width_of
 
 LEAST = 0.05  # of a run: a part that has a label of its own whatever it is
+REST = "other sections"  # what the small parts are called together
 BAR = 46  # px: two lines of text and what surrounds them
 MAX_LABEL = 220  # px of a name below a bar
 LEAST_WIDTH = 2  # px of a part that has a label; of a thinner one, only the description tells
 
 
-def folded(parts, keep=(), *, rest="other sections", printed=None, least=LEAST):
+def folded(parts, keep=(), *, printed=None):
     """Put the small parts of a run together as one, which stands before what is untimed.
 
     Parameters
@@ -49,20 +50,16 @@ def folded(parts, keep=(), *, rest="other sections", printed=None, least=LEAST):
     keep : collection of str
         Labels of parts that stay, however small: what the best knob governs. They are set side by side,
         where the first of them stands. Training and untimed stay, too, and a small part that is alone.
-    rest : str
-        What the parts that are put together are called.
     printed : callable, optional
         Prints their sum.
-    least : float
-        Share from which a part stays.
 
     Returns
     -------
     list of Part
     """
     parts, keep = list(map(as_part, parts)), set(keep)
-    small = [p for p in parts if p.value < least and p.label not in keep and p.kind not in _STAY]
-    if len(small) < 2 and not (small and small[0].label == rest):
+    small = [p for p in parts if p.value < LEAST and p.label not in keep and p.kind not in _STAY]
+    if len(small) < 2 and not (small and small[0].label == REST):
         small = []
     stay = [part for part in parts if part not in small and part.kind != "untimed"]
     first = next((i for i, part in enumerate(stay) if part.label in keep), 0)
@@ -70,7 +67,7 @@ def folded(parts, keep=(), *, rest="other sections", printed=None, least=LEAST):
     beside = [part for part in stay if part.label in keep]
     after = [part for part in stay[first:] if part.label not in keep]
     total = sum(part.value for part in small)
-    others = [Part(rest, total, (printed or _percent)(total), "other")] if small else []
+    others = [Part(REST, total, (printed or _percent)(total), "other")] if small else []
     return [*before, *beside, *after, *others, *(part for part in parts if part.kind == "untimed")]
 
 
@@ -81,7 +78,7 @@ def _percent(share):
     return f"{100 * share:.1f}\N{NO-BREAK SPACE}%"
 
 
-def answer_bar(parts, governed=(), said="", *, name, title, printed=None, note=""):
+def answer_bar(parts, governed=(), said="", *, name, title, printed=None):
     """Draw a whole run as one labelled bar, twice: for wide screens and for a phone.
 
     Parameters
@@ -98,8 +95,6 @@ def answer_bar(parts, governed=(), said="", *, name, title, printed=None, note="
         What the bar shows, for who does not see it.
     printed : callable, optional
         Prints a share.
-    note : str
-        Stands last in the description.
 
     Returns
     -------
@@ -108,7 +103,7 @@ def answer_bar(parts, governed=(), said="", *, name, title, printed=None, note="
     """
     parts = ranked(folded(parts, governed, printed=printed))
     listed = "; ".join(f"{part.label} {part.text}" for part in parts)
-    described = ". ".join(filter(None, [f"In the order of the bar: {listed}", said, note]))
+    described = ". ".join(filter(None, [f"In the order of the bar: {listed}", said]))
     return _twice(
         name,
         title,
@@ -118,18 +113,18 @@ def answer_bar(parts, governed=(), said="", *, name, title, printed=None, note="
     )
 
 
-def labelled_bars(rows, *, name, title, note=""):
+def labelled_bars(rows, *, name, title):
     """Draw several labelled bars one below the other, on one scale: before and after, say.
 
     Parameters
     ----------
     rows : iterable of Level
         The values of their parts in one unit; parts of one label have one colour in all of them.
-    name, title, note : str
+    name, title : str
         As `answer_bar` takes them.
     """
     rows = with_ranks(rows)
-    described = " ".join(filter(None, [*map(row_said, rows), f"{note}." if note else ""]))
+    described = " ".join(map(row_said, rows))
     return _twice(name, title, described, rows, lambda width: _Bars(rows, width))
 
 
@@ -308,9 +303,7 @@ def _labels(labels, bottom):
     if not labels:
         return
     drawn = Markup("").join(
-        line_between(
-            label.line, label.line, bottom, bottom + ROW * label.row + (14 if label.at == label.line else 7)
-        )
+        line_between(label.line, label.line, bottom, bottom + ROW * label.row + label.drop)
         for label in labels
     )
     yield Markup('<g stroke="{}">{}</g>').format(MUTED, drawn)

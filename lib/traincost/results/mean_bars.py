@@ -28,24 +28,22 @@ LEVEL = 48  # px: a level's name, its bar and the gap below
 MAX_LEVELS = 24  # that one figure shows
 
 
-def level_bars(rows, *, name, title, note="", limit=MAX_LEVELS):
+def level_bars(rows, *, name, title):
     """Draw the mean run of each level as a bar of its parts: how long, and of what.
 
     Parameters
     ----------
     rows : iterable of Level
         The slowest first, their parts in one unit and in one order.
-    name, title, note : str
+    name, title : str
         As `labelled.answer_bar` takes them.
-    limit : int
-        Rows that are drawn; the last line says how many are not.
 
     Returns
     -------
     Markup
     """
     rows = with_ranks(rows)
-    drawn, width = rows[:limit], NARROW
+    drawn, width = rows[:MAX_LEVELS], NARROW
     longest = max((sum(part.value for part in row.parts) for row in drawn), default=0) or 1.0
     scale = scale_of(drawn, longest, width, 0.8)
     elements = []
@@ -64,15 +62,14 @@ def level_bars(rows, *, name, title, note="", limit=MAX_LEVELS):
                 text_at(row.range, 1, top - 7, anchor="end", size=SMALL, fill=MUTED, role="range")
             )
     height = LEVEL * len(drawn) + 4
-    left = len(rows) - len(drawn)
+    left, described = len(rows) - len(drawn), list(map(row_said, drawn))
     if left:
         said = f"and {left:,} more, each faster"
         elements.append(text_at(said, 0, height + 12, size=SMALL, fill=MUTED))
         height += ROW
-        note = f"{note}. {said}" if note else said
-    described = " ".join([*map(row_said, drawn), *([f"{note}."] if note else [])])
+        described.append(f"{said}.")
     hatch = hatching(f"figure-{name}-hatch") if has_untimed(drawn) else Markup("")
-    return hatch + drawing(name, title, described, height, elements)
+    return hatch + drawing(name, title, " ".join(described), height, elements)
 
 
 def _named(row, y):

@@ -6,6 +6,8 @@ from traincost.analysis.kinds import SETUP, hue_of
 from traincost.analysis.sections import OTHER, REST, UNATTRIBUTED
 
 UNTIMED = "untimed"
+MAX_SHARED = 12  # settings that all runs share, named where none were asked for
+MAX_VALUE = 60  # characters of the value of one
 _CLASS = re.compile(r"^\[[^\]]+\]\w*\.(?=.)")  # as Lightning's profiler names the owner of a hook
 
 
@@ -54,3 +56,18 @@ def hue(part, section_kinds=None):
         return UNTIMED
     kind = "other" if part == OTHER else hue_of(part, section_kinds)
     return "setup" if kind == SETUP else kind
+
+
+def shared_settings(fields, asked=None):
+    """Return the settings that all runs share as (name, value), and how many more there are.
+
+    Those in `asked`, or the shortest-named few; a long value is cut.
+    """
+    shared = {field.name: field.labels[0] for field in fields if field.kind == "shared"}
+    chosen = sorted(shared, key=len)[:MAX_SHARED] if asked is None else [n for n in asked if n in shared]
+    more = len(shared) - len(chosen) if asked is None else 0
+    return [(name, _cut(shared[name])) for name in chosen], more
+
+
+def _cut(value):
+    return value if len(value) <= MAX_VALUE else value[: MAX_VALUE - 1] + "…"

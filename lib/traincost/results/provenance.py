@@ -6,12 +6,11 @@ import pandas as pd
 
 from traincost.analysis.fields import ALL_RUNS
 from traincost.printing import count, time_text
+from traincost.results.names import shared_settings
 from traincost.results.numbers import number_of, plural
 from traincost.results.prose import Name, Number, say
 from traincost.results.result import More, Result
 from traincost.results.tables import MAX_RUN_ROWS, MAX_RUNS, Heading, Table, of_one
-
-MAX_SHARED = 12  # settings that all runs share, named where none were asked for
 
 
 def provenance(runs, *, name=""):
@@ -54,26 +53,16 @@ def provenance(runs, *, name=""):
 
 def _same_in_every_run(runs):
     """The settings that all runs share: those asked for, or the shortest-named few."""
-    shared = {field.name: field.labels[0] for field in runs.described if field.kind == "shared"}
-    asked = runs.shared_settings
-    chosen = sorted(shared, key=len)[:MAX_SHARED] if asked is None else [n for n in asked if n in shared]
-    if not chosen:
+    shared, more = shared_settings(runs.described, runs.shared_settings)
+    if not shared:
         return []
-    more = len(shared) - len(chosen) if asked is None else 0
     return [
         say(
             "Same in every run: {s}{tail}.",
-            s=[
-                say("{name} {value}", name=Name(name), value=Name(_short_level(shared[name])))
-                for name in chosen
-            ],
+            s=[say("{name} {value}", name=Name(name), value=Name(value)) for name, value in shared],
             tail=say(", and {n} more", n=number_of("settings.more", more)) if more else "",
         )
     ]
-
-
-def _short_level(text, limit=60):
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _permutations(effects):

@@ -4,6 +4,7 @@ from traincost.analysis import levels
 from traincost.analysis.verdicts import CHANCE
 from traincost.printing import count, time_text
 from traincost.reading.formats.statuses import EVIDENCE, NOT_RECORDED
+from traincost.results.names import shared_settings
 from traincost.results.numbers import N_NAMED, duration, key, names, number_of, plural
 from traincost.results.prose import Name, Number, When, say
 from traincost.results.result import Items, Result
@@ -88,20 +89,14 @@ def _runtime_columns(columns):
     return [say("Runtime is " + what + " of the table.", c=names(columns))]
 
 
-def _shared_settings(fields, names=None):
+def _shared_settings(fields, names):
     """The settings that all runs share: those in `names`, or the shortest-named few."""
-    shared = {field.name: field.labels[0] for field in fields if field.kind == "shared"}
-    chosen = [n for n in names if n in shared] if names is not None else sorted(shared, key=len)[:12]
-    if not chosen:
+    shared, more = shared_settings(fields, names)
+    if not shared:
         return []
-    listed = [Name(f"{name}={_short_level(shared[name])}") for name in chosen]
-    more = len(shared) - len(chosen) if names is None else 0
+    listed = [Name(f"{name}={value}") for name, value in shared]
     tail = say(", and {n} more", n=number_of("settings.more", more)) if more else ""
     return [say("Same in every run: {s}{tail}.", s=listed, tail=tail)]
-
-
-def _short_level(text, limit=60):
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _extreme_levels(levels, name, short):

@@ -9,19 +9,20 @@ from traincost.reading.formats.files import Unreadable, read_bytes, read_head, s
 MAX_CSV_MIB = 64
 MAX_NAMES = 1_000
 MAX_ROWS = 1_000_000
+SEPARATORS = ",;\t"
 
 
-def names_in(path, separators=",;\t"):
+def names_in(path):
     """Return the names in the first line of a file, without their padding; none where it has no such line."""
     try:
         first = read_head(path, 2**15).decode("utf-8", "replace").partition("\n")[0]
     except Unreadable:
         return []
-    separator = max(separators, key=first.count)
+    separator = max(SEPARATORS, key=first.count)
     return [name.strip().strip('"') for name in first.strip().split(separator)] if separator in first else []
 
 
-def rows_of(path, notes, separators=",;\t"):
+def rows_of(path, notes):
     """Return the names of a file, and its rows as lists of numbers, None where a cell is none.
 
     What is wrong with it is noted; a row that is shorter than the names is cut, and left out.
@@ -31,7 +32,7 @@ def rows_of(path, notes, separators=",;\t"):
     except Unreadable as problem:
         notes.append(f"{path.rpartition('/')[2]} {problem}")
         return [], []
-    separator = max(separators, key=text.partition("\n")[0].count)
+    separator = max(SEPARATORS, key=text.partition("\n")[0].count)
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     rows = []
     try:

@@ -34,11 +34,6 @@ def opened(path):
         raise Unreadable(f"is no readable database: {shortened(str(problem))}") from None
 
 
-def is_database(path):
-    """Say whether a file begins as SQLite's do. Raises `Unreadable`."""
-    return read_head(path, len(SQLITE_MAGIC)) == SQLITE_MAGIC
-
-
 @contextmanager
 def _at_rest(path):
     """Yield a path at which nothing is being written, and how it is to be opened."""
