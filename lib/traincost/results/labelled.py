@@ -287,9 +287,7 @@ def _set(label, placed):
     for row in range(last):
         moved = label._replace(row=row)
         together = [*placed, moved]
-        if not (
-            moved.overlaps(placed) or sum(each.crossed(together) for each in together) > _crossed(placed)
-        ):
+        if not (moved.overlaps(placed) or _crossed(together) > _crossed(placed)):
             return moved
     return label._replace(row=last)
 

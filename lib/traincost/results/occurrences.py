@@ -50,12 +50,8 @@ def occurrences(runs, *, name=""):
 
 def _slowest_and_fastest(timing, sections, short):
     """Time per occurrence of each of `sections`, said once: slowest and fastest levels."""
-    several = [name for name in dict.fromkeys(sections) if _n_levels(timing, name) > 1]
+    several = [name for name in dict.fromkeys(sections) if (timing["section"] == name).sum() > 1]
     return [_slow_and_fast(timing, name, short) for name in several]
-
-
-def _n_levels(timing, section):
-    return (timing["section"] == section).sum()
 
 
 def _slow_and_fast(timing, section, short):
