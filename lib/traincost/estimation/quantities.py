@@ -320,10 +320,6 @@ def _seconds(unit):
     return TIMES_S.get(unit) or TIMES_S.get(unit.removesuffix("s"))
 
 
-def _of_time(unit):
-    return _seconds(unit)
-
-
 def _of_hours(unit):
     large = re.fullmatch(r"(k|m|b|thousand|million|billion)?\s*(.*)", unit)
     factor, rest = _LARGE.get(large[1], 1.0) if large[1] else 1.0, large[2]
@@ -366,7 +362,7 @@ def _of_power(unit):
 _FACTORS = {
     "count": _of_count,
     "flop": _of_flop,
-    "time": _of_time,
+    "time": _seconds,
     "hours": _of_hours,
     "rate": _of_rate,
     "fraction": _of_fraction,

@@ -1,4 +1,4 @@
-"""What the runs cost: the cost columns by level, hours, money and energy, and scores against cost."""
+"""What the runs cost: the cost columns by level, hours, money and energy."""
 
 import numpy as np
 import pandas as pd
@@ -16,11 +16,10 @@ from traincost.printing import (
     share_text,
     significant,
     time_parts,
-    time_text,
 )
 from traincost.results import fluid
 from traincost.results.checks import check
-from traincost.results.numbers import N_NAMED, names, number_of, plural
+from traincost.results.numbers import N_NAMED, hours_of, names, number_of, plural
 from traincost.results.prose import Name, Number, Phrase, join, say
 from traincost.results.result import More, Result
 from traincost.results.runs import listed
@@ -193,7 +192,7 @@ def _money(table, devices, price_per_hour, currency, power_w):
         say(
             "The {runs} took {h} of device time at {d} {noun} a run{spent}; {left}.",
             runs="run" if n == 1 else say("{n} runs", n=number_of("spent.n_runs", n)),
-            h=_device_time("spent.device_hours", total["device_hours"]),
+            h=hours_of("spent.device_hours", total["device_hours"]),
             d=number_of("spent.devices", devices),
             noun=plural(devices, "device"),
             spent=say(": {p}", p=parts) if parts else "",
@@ -212,12 +211,8 @@ def _left_out(total, devices):
         "{t} of it went into {n} {runs} that no statistic includes",
         n=left,
         runs=plural(total["n_excluded"], "run"),
-        t=_device_time("spent.excluded_device_hours", total["excluded_s"] / 3600 * devices),
+        t=hours_of("spent.excluded_device_hours", total["excluded_s"] / 3600 * devices),
     )
-
-
-def _device_time(name, hours):
-    return Number(name, float(hours), time_text(3600 * hours))
 
 
 def cost_table(frame, members, runs, name="cost"):

@@ -73,7 +73,7 @@ def _once(base, row):
         return say(" (assuming no warm-up, as its counts changed too much alike to tell one)")
     if not row.fixed_s:
         return ""
-    seconds = _call(key(*base, "fixed_s"), row.fixed_s)
+    seconds = duration(key(*base, "fixed_s"), row.fixed_s)
     return say(" (besides {s} a run that do not grow with its calls)", s=seconds)
 
 
@@ -88,8 +88,8 @@ def _times(base, row):
 def _cost(base, row):
     return say(
         "one call took {b} instead of {a}",
-        a=_call(key(*base, "call_before_s"), row.call_before_s),
-        b=_call(key(*base, "call_after_s"), row.call_after_s),
+        a=duration(key(*base, "call_before_s"), row.call_before_s),
+        b=duration(key(*base, "call_after_s"), row.call_after_s),
     )
 
 
@@ -99,10 +99,6 @@ def _signed(name, value, total_s):
 
 def _count(name, value):
     return Number(name, float(value), count(value))
-
-
-def _call(name, value):
-    return Number(name, float(value), time_text(value))
 
 
 def draw_parts(parts):

@@ -19,6 +19,11 @@ def duration(name, seconds):
     return Number(name, float(seconds), time_text(seconds))
 
 
+def hours_of(name, value):
+    """Return hours in the unit in which they read best."""
+    return Number(name, float(value), time_text(3600 * value))
+
+
 def eta(name, value):
     """Return an effect size or a correlation, printed with two decimals."""
     return Number(name, float(value), two(value))

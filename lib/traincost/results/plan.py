@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from traincost.analysis import plan as analysis
 from traincost.printing import count, money, percent, plain, share_text, time_interval, time_text
-from traincost.results.numbers import N_NAMED, names, number_of, plural
+from traincost.results.numbers import N_NAMED, hours_of, names, number_of, plural
 from traincost.results.prose import Number, say
 from traincost.results.result import Headline, Items, Result
 from traincost.results.tables import Heading, Table, as_printed
@@ -117,11 +117,6 @@ def _whole(table, currency):
         spent=spent("plan", whole, currency),
         **interval("plan", whole),
     )
-
-
-def hours_of(name, hours):
-    """Return hours as a number, in the unit in which they read best."""
-    return Number(name, float(hours), time_text(3600 * hours))
 
 
 def interval(base, row, names=("hours", "low", "high")):

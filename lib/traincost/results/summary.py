@@ -6,7 +6,7 @@ from traincost.analysis.sections import OTHER, UNATTRIBUTED
 from traincost.printing import money, share_text, time_parts, time_text
 from traincost.results import fluid, labelled
 from traincost.results.names import hue, part_names
-from traincost.results.numbers import N_NAMED, key, names, number_of, plural
+from traincost.results.numbers import N_NAMED, key, names, number_of, plural, share
 from traincost.results.prose import Name, Number, Phrase, When, join, say
 from traincost.results.responses import asked_of
 from traincost.results.result import Answer, Bars, Result
@@ -62,7 +62,7 @@ def _finding(runs, found):
     if not runs.timing.paths:
         return _dependence(runs)
     if found.untimed >= HALF:
-        return say("{x} of the time was not timed", x=_share("unattributed.share", found.untimed))
+        return say("{x} of the time was not timed", x=share("unattributed.share", found.untimed))
     if found.knob is None or found.knob["pooled_bound"] < HIGH:
         return _nothing_saves(runs, found)
     subject = _subject(found)
@@ -105,7 +105,7 @@ def _subject(found):
 
 def _governed(found):
     knob = found.knob
-    return _share(key("knobs", knob["knob"], "governed_share"), knob["governed_share"])
+    return share(key("knobs", knob["knob"], "governed_share"), knob["governed_share"])
 
 
 def _nothing_saves(runs, found):
@@ -115,9 +115,9 @@ def _nothing_saves(runs, found):
         return say(
             "{part} takes {x} of the time",
             part="Other sections" if top.idxmax() == OTHER else Name(named[top.idxmax()]),
-            x=_share(key("sections", top.idxmax(), "share"), top.max()),
+            x=share(key("sections", top.idxmax(), "share"), top.max()),
         )
-    most = _share(key("knobs", found.knob["knob"], "pooled_bound"), found.knob["pooled_bound"])
+    most = share(key("knobs", found.knob["knob"], "pooled_bound"), found.knob["pooled_bound"])
     if found.training >= HALF:
         return say("Training takes the time, and no one setting saves more than {x}", x=most)
     return say("No one setting saves more than {x}", x=most)
@@ -187,10 +187,10 @@ def _what_to_do(runs, found, turned, price, currency):
 
 def _at_most(knob):
     """The share of an average run, and that of all hours where it is another."""
-    of_run = _share(key("knobs", knob["knob"], "bound"), knob["bound"])
+    of_run = share(key("knobs", knob["knob"], "bound"), knob["bound"])
     if abs(knob["bound"] - knob["pooled_bound"]) < MUCH_APART:
         return say("{x} of a run", x=of_run)
-    pooled = _share(key("knobs", knob["knob"], "pooled_bound"), knob["pooled_bound"])
+    pooled = share(key("knobs", knob["knob"], "pooled_bound"), knob["pooled_bound"])
     return say("{y} of all hours ({x} of the average run)", x=of_run, y=pooled)
 
 
@@ -242,10 +242,10 @@ def _measured(turned, knob):
         "; measured in {n} {c} run again, {m} ({low} to {high}), where the bound is {bound}",
         n=number_of(f"{base}.n_configurations", row["n_configurations"]),
         c=plural(row["n_configurations"], "configuration"),
-        m=_share(f"{base}.measured", row["measured"]),
-        low=_share(f"{base}.low", row["low"]),
-        high=_share(f"{base}.high", row["high"]),
-        bound=_share(f"{base}.bound", row["bound"]),
+        m=share(f"{base}.measured", row["measured"]),
+        low=share(f"{base}.low", row["low"]),
+        high=share(f"{base}.high", row["high"]),
+        bound=share(f"{base}.bound", row["bound"]),
     )
 
 
@@ -258,7 +258,7 @@ def _other_leader(found):
         say(
             "Of the average run, {other} would save more, {x}; over all hours together it saves less.",
             other=Name(other["knob"]),
-            x=_share(key("knobs", other["knob"], "bound"), other["bound"]),
+            x=share(key("knobs", other["knob"], "bound"), other["bound"]),
         )
     ]
 
@@ -274,12 +274,12 @@ def _why(runs, found):
         )
     if found.training:
         said = "training {x}" if parts else "training takes {x} of a run"
-        parts.append(say(said, x=_share("training.share", found.training)))
+        parts.append(say(said, x=share("training.share", found.training)))
     untimed = ""
     if found.untimed > LEAST_TOLD:
         untimed = say(
             "{x} was not timed, so what it went into is not known",
-            x=_share("unattributed.share", found.untimed),
+            x=share("unattributed.share", found.untimed),
         )
     if not parts:
         return say("{untimed}.", untimed=untimed) if untimed else None
@@ -380,7 +380,3 @@ def _facts(runs):
         said = "start" if len(runs) == 1 else "first and last start"
         facts.append((dates, say(said)))
     return tuple(facts)
-
-
-def _share(name, value):
-    return Number(name, float(value), share_text(value))

@@ -11,8 +11,8 @@ import io
 import os
 import re
 
-from traincost.columns import finite
 from traincost.reading.formats import lightning_actions
+from traincost.reading.formats.csv_rows import number
 from traincost.reading.formats.files import Unreadable, mapping_in, names, read_bytes, shortened
 from traincost.reading.formats.run import Run, flat, runtime
 from traincost.reading.formats.simple_profiler import elapsed, read_reports
@@ -160,13 +160,5 @@ def _last_metrics(path, notes):
             last.update((name, text) for name, text in zip(header, row, strict=False) if text)
     except csv.Error as problem:
         notes.append(f"{METRICS_NAME} is not whole CSV: {shortened(str(problem))}")
-    values = {name: _number(text) for name, text in last.items() if name not in _PROGRESS}
+    values = {name: number(text) for name, text in last.items() if name not in _PROGRESS}
     return {name: value for name, value in values.items() if value is not None}
-
-
-def _number(text):
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if finite(value) else None
