@@ -9,7 +9,9 @@ import contextlib
 import json
 import logging
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 
 from traincost.errors import NothingToReport, ParameterError, require
@@ -356,11 +358,40 @@ def _with_a_kernel(execute, *arguments, **options):
     """
     for _ in range(KERNEL_STARTS - 1):
         try:
-            return execute(*arguments, **options)
+            with _interruptible():
+                return execute(*arguments, **options)
         except RuntimeError as problem:
             if "died before replying" not in str(problem):
                 raise
-    return execute(*arguments, **options)
+    with _interruptible():
+        return execute(*arguments, **options)
+
+
+@contextlib.contextmanager
+def _interruptible():
+    """Let Ctrl-C end what runs inside: it reaches the kernel, too, which nbclient takes for one that died."""
+    is_ours = threading.current_thread() is threading.main_thread()
+    if not is_ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield  # somebody else decides, or it is ignored
+        return
+    pressed = []
+
+    def note(*_):
+        pressed.append(True)
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # of the tasks that are left behind
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    except BaseException:
+        if pressed:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 def _raise_refusal(problem):
