@@ -36,6 +36,7 @@ from traincost.results.tables import (
     of_one,
     of_settings,
 )
+from traincost.results.utilisation import beside_costs
 from traincost.words import unique
 
 
@@ -77,6 +78,7 @@ def costs(runs, by=None, *, devices=1, price_per_hour=None, currency="USD", powe
         table,
         [*_money(spent, devices, price_per_hour, currency, power_w), *_many_unfinished(missing)],
         _spent_table(spent, axis.name, currency, analysis.spent_members(collection, axis.name), runs),
+        *beside_costs(runs),
         More(
             say("Cost columns: memory, inference, parameters"),
             (_said(table, order, n_superseded), _table(table, analysis.cost_members(collection, by), runs)),
