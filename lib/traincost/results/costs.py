@@ -362,8 +362,8 @@ def _slowest_first(rows, keys, runs):
     axis = runs.axes[0]
     if list(keys) != [axis.name]:
         return list(rows)
-    order = list(level_runtimes(runs.runtime_s, axis)["level"])
-    return sorted(rows, key=lambda row: order.index(row[0]) if row[0] in order else len(order))
+    order = {level: i for i, level in enumerate(level_runtimes(runs.runtime_s, axis)["level"])}
+    return sorted(rows, key=lambda row: order.get(row[0], len(order)))
 
 
 _ELSEWHERE = ("cost_runtime_s",)  # which stands beside every level's name elsewhere
