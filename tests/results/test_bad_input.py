@@ -8,8 +8,10 @@ import pytest
 from conftest import grid, record, runs_of, write_run
 
 import traincost as tc
+from traincost.__main__ import main
 from traincost.errors import ParameterError
 from traincost.pages import publish
+from traincost.results.systems import read_systems
 
 
 def sweep(score=None, **choices):
@@ -106,3 +108,32 @@ def test_a_page_refuses_bad_input_in_the_same_line(tmp_path, parameters, line):
     assert line in str(refused.value)
     assert "\n" not in str(refused.value)
     assert not list(tmp_path.glob("out/*"))
+
+
+def test_systems_are_chosen_by_column_and_runs_by_setting(tmp_path):
+    sheet = tmp_path / "list.csv"
+    sheet.write_text(
+        "Model,Publication date,Domain,Parameters,Training dataset size (total)\n"
+        "a,2020-01-01,Language,1e9,1e10\nb,2021-01-01,Vision,1e8,1e9\nc,2022-01-01,Language,1e10,1e11\n"
+    )
+    assert list(read_systems(sheet, where={"domain": "Language"}).frame["system"]) == ["a", "c"]
+    assert list(read_systems(sheet, where={"parameters": {"min": 1e9}}).frame["system"]) == ["a", "c"]
+    with pytest.raises(ParameterError, match="`where`: 'domain' has no level 'Speech'; it has: Language"):
+        read_systems(sheet, where={"domain": ["Speech"]})
+    block = {"stages": [{"counted_flop": 1e15}], "processors": 1, "processor": "A100"}
+    for name in "ab":
+        write_run(tmp_path / f"runs/{name}", record(name, compute=block, config={"task": name}))
+    assert list(read_systems(tmp_path / "runs", where={"task": "b"}).frame["system"]) == ["b"]
+
+
+def test_a_plan_is_made_from_the_runs_that_are_chosen(tmp_path, capsys):
+    for i in range(12):
+        config = {"task": "ab"[i % 2], "lr": i // 4, "seed": i // 2 % 2}
+        write_run(tmp_path / f"runs/r{i}", record(f"r{i}", config=config, runtime_s=100.0 * (1 + i % 2) + i))
+    assert main(["plan", str(tmp_path / "runs")]) == 0
+    whole = capsys.readouterr().out
+    assert main(["plan", str(tmp_path / "runs"), "-p", "where", "{task: a}"]) == 0
+    chosen = capsys.readouterr().out
+    assert chosen != whole
+    assert "6 runs" in whole
+    assert "3 runs" in chosen
