@@ -51,9 +51,9 @@ def _printable(text):
 class _NotebookCommand(click.Command):
     """A command that takes the parameters of a notebook of ours, and lists them in its help."""
 
-    def __init__(self, *args, kind, file_names=("-f", "--parameters"), **kwargs):
+    def __init__(self, *args, kind, file_names=("-f", "--parameters"), groups=None, **kwargs):
         super().__init__(*args, **kwargs)
-        self.kind = kind
+        self.kind, self.groups = kind, groups
         self.params += [
             click.Option([*file_names, "parameters"], type=click.Path(), help="YAML file of parameters."),
             click.Option(
@@ -68,7 +68,8 @@ class _NotebookCommand(click.Command):
     def declared(self):
         from traincost.pages import parameters
 
-        return parameters.declared(parameters.read_notebook(parameters.notebook_path(self.kind)))
+        found = parameters.declared(parameters.read_notebook(parameters.notebook_path(self.kind)))
+        return [parameter for parameter in found if self.groups is None or parameter.group in self.groups]
 
     def invoke(self, ctx):
         """Give the command one dict of parameters, in place of a file and single ones."""
@@ -266,11 +267,14 @@ def explore(runs_dir, output, no_browser, parameters):
     return lab.opened(path, browser=not no_browser)
 
 
-@commands.command()
+_READING = ("Runs", "A table of runs", "Where the runs are read")  # groups of parameters
+
+
+@commands.command(cls=_NotebookCommand, kind="profiling", groups=_READING)
 @click.argument("runs_dir", type=click.Path())
-@click.option("--format", default="auto", metavar="NAME", help="One reader instead of all.")
-@click.option("--path-pattern", default="", metavar="PATTERN", help="Settings in paths: lr_{lr}/...")
-def formats(runs_dir, format, path_pattern):
+@click.option("--format", metavar="NAME", help="One reader instead of all.")
+@click.option("--path-pattern", metavar="PATTERN", help="Settings in paths: lr_{lr}/...")
+def formats(runs_dir, format, path_pattern, parameters):
     """Say what is recognised in a directory, and what is left out.
 
     Lists the runs by kind, what their fields became, and the reason for all else.
@@ -278,9 +282,12 @@ def formats(runs_dir, format, path_pattern):
     \b
     Example: traincost formats runs --path-pattern "lr_{lr}/seed_{seed}"
     """
+    from traincost.reading.formats.table import Table
     from traincost.results import inventory
 
-    for line in inventory.lines(runs_dir, format, path_pattern=path_pattern):
+    parameters |= _set(format=format, path_pattern=path_pattern)
+    columns = {name: parameters.pop(name) for name in set(parameters) & set(Table.__dataclass_fields__)}
+    for line in inventory.lines(runs_dir, table=Table(**columns), **parameters):
         click.echo(_printable(line))
 
 
@@ -477,7 +484,7 @@ def _answered(plan, remaining, asked):
     """Return what the notebook of plans shows, without a kernel."""
     from traincost.results.runs import read
 
-    names = ("format", "path_pattern", "replicates", "show")
+    names = ("format", "path_pattern", "replicates", "show", "where")
     runs = read(asked["runs_dir"], **{name: asked[name] for name in names})
     both = {name: asked[name] for name in ("levels", "devices", "price_per_hour", "currency")}
     if asked["remaining"]:

@@ -40,6 +40,7 @@ def estimate(
     *,
     format="auto",
     path_pattern="",
+    where=None,
     claims="",
     target_error=0.01,
     measure=estimation.BEST,
@@ -63,6 +64,9 @@ def estimate(
         compute blocks.
     format, path_pattern : str
         Of a directory of runs, as `read` takes them.
+    where : mapping, optional
+        Which runs are taken, as `read` takes it; of a list or sheet, which systems, by column: ``{"domain":
+        ["Language"]}``.
     claims : str or path
         A YAML file of printed claims to set against each other; none if empty.
     target_error : float
@@ -114,7 +118,7 @@ def estimate(
         prices=prices,
     )
     printed = against.claim_contradictions(read_claims(claims))
-    reported = read_systems(systems, format, path_pattern)
+    reported = read_systems(systems, format, path_pattern, where)
     estimated, candidates = estimation.estimate_all(reported.frame)
     estimated.attrs["of_runs"] = not reported.frame["burden_time"].eq(REPORTED).all()
     line, elsewhere = _conversion(estimated, conversion, pairs)
