@@ -7,11 +7,12 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 from conftest import ROOT, record, write_run
 
 from traincost.__main__ import main
-from traincost.pages import plain_yaml, site
+from traincost.pages import plain_yaml, publish, site
 from traincost.reading.collection import read_collection
 from traincost.results import checks
 
@@ -165,16 +166,37 @@ def test_a_closed_pipe_ends_a_command_quietly(tmp_path):
 
 
 @pytest.mark.slow
-def test_an_interrupt_during_a_build_is_one_line_and_130(tmp_path):
+@pytest.mark.parametrize("later_s", [0.0, 0.3, 1.0])
+def test_an_interrupt_during_a_build_is_one_line_and_130(tmp_path, later_s):
+    """The kernel, too, gets it: while it starts, or while it runs a cell."""
     command = [*COMMAND, "page", str(small(tmp_path / "runs")), "-o", str(tmp_path / "out")]
     process = subprocess.Popen(
         command, env=ENVIRONMENT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
     )
-    time.sleep(4)
+    while not psutil.Process(process.pid).children():
+        time.sleep(0.01)
+    time.sleep(later_s)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err.strip()) == (130, b"", b"traincost: interrupted")
     assert not (tmp_path / "out").exists()
+
+
+def test_an_interrupt_like_a_dead_kernel_ends_the_build():
+    """As nbclient does, which cancels its task and takes the kernel for dead."""
+    starts = []
+
+    def execute():
+        starts.append(True)
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise RuntimeError("Kernel died before replying to kernel_info") from None
+
+    with pytest.raises(KeyboardInterrupt):
+        publish._with_a_kernel(execute)
+    assert len(starts) == 1
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize(

@@ -212,11 +212,14 @@ def explore(runs_dir, output, no_browser, parameters):
     return lab.opened(path, browser=not no_browser)
 
 
-@commands.command()
+_READING = ("Runs", "A table of runs", "Where the runs are read")  # groups of parameters
+
+
+@commands.command(cls=NotebookCommand, kind="profiling", groups=_READING)
 @click.argument("runs_dir", type=click.Path())
-@click.option("--format", default="auto", metavar="NAME", help="One reader instead of all.")
-@click.option("--path-pattern", default="", metavar="PATTERN", help="Settings in paths: lr_{lr}/...")
-def formats(runs_dir, format, path_pattern):
+@click.option("--format", metavar="NAME", help="One reader instead of all.")
+@click.option("--path-pattern", metavar="PATTERN", help="Settings in paths: lr_{lr}/...")
+def formats(runs_dir, format, path_pattern, parameters):
     """Say what is recognised in a directory, and what is left out.
 
     Lists the runs by kind, what their fields became, and the reason for all else.
@@ -224,9 +227,12 @@ def formats(runs_dir, format, path_pattern):
     \b
     Example: traincost formats runs --path-pattern "lr_{lr}/seed_{seed}"
     """
+    from traincost.reading.formats.table import Table
     from traincost.results import inventory
 
-    for line in inventory.lines(runs_dir, format, path_pattern=path_pattern):
+    parameters |= _set(format=format, path_pattern=path_pattern)
+    columns = {name: parameters.pop(name) for name in set(parameters) & set(Table.__dataclass_fields__)}
+    for line in inventory.lines(runs_dir, table=Table(**columns), **parameters):
         click.echo(_printable(line))
 
 
@@ -402,7 +408,7 @@ def _answered(plan, remaining, asked):
     """Return what the notebook of plans shows, without a kernel."""
     from traincost.results.runs import read
 
-    names = ("format", "path_pattern", "replicates", "show")
+    names = ("format", "path_pattern", "replicates", "show", "where")
     runs = read(asked["runs_dir"], **{name: asked[name] for name in names})
     both = {name: asked[name] for name in ("levels", "devices", "price_per_hour", "currency")}
     if asked["remaining"]:

@@ -104,11 +104,20 @@ _COST = (
     Column(
         "cost_energy_kwh",
         "",
-        "kWh that counters measured: whole GPUs and CPU packages, as far as these have one",
+        "kWh that was measured: by counters of whole GPUs and CPU packages as far as these have one, else by "
+        "the sampled power of GPUs",
         0,
         label="energy (kWh)",
     ),
     Column("cost_energy_gpu_kwh", "", "kWh of whole GPUs, by NVML's counter", 0, label="of GPUs (kWh)"),
+    Column(
+        "cost_energy_gpu_sampled_kwh",
+        "",
+        "kWh of whole GPUs, by the power that Weights & Biases or MLflow sampled: without CPU, memory, the "
+        "rest of the server and cooling",
+        0,
+        label="of GPUs, sampled (kWh)",
+    ),
     Column("cost_energy_cpu_kwh", "", "kWh of CPU packages, by RAPL", 0, label="of CPUs (kWh)"),
     Column("cost_concurrency", "count", "models trained at once", 1, label="at once"),
     Column("cost_models", "count", "models trained in the run", 1, label="models a process"),

@@ -112,7 +112,7 @@ def test_the_gate_and_the_comparison_never_disagree():
     rng, n = np.random.default_rng(2), 2_000
     agrees = {SLOWER: (comparison.SLOWER,), UNCLEAR: (comparison.APART,)}
     agrees[WITHIN] = (comparison.FASTER, comparison.NOT_SLOWER, comparison.SAME)
-    said, levels = {1.0: [], 1.028: []}, 0
+    said, levels, anything = {1.0: [], 1.028: []}, 0, 0
     for factor, found in said.items():
         for _ in range(n):
             sides = [made(noise(rng, 0.05)), made(factor * noise(rng, 0.05))]
@@ -121,10 +121,12 @@ def test_the_gate_and_the_comparison_never_disagree():
             assert whole in agrees[outcome]
             found.append(whole)
             levels += factor == 1.0 and changes["verdict"].iloc[1:].isin(CLAIMS).any()
+            anything += factor == 1.0 and changes["verdict"].isin(CLAIMS).any()
     idle, slowed = (np.array(found) for found in said.values())
     assert (idle == comparison.SLOWER).mean() <= 0.06
     assert np.isin(idle, CLAIMS).mean() <= 0.085
     assert levels <= 0.065 * n
+    assert anything <= 0.086 * n
     assert (slowed == comparison.SLOWER).mean() >= 0.70
 
 

@@ -154,29 +154,3 @@ def test_older_files_lack_columns():
     found = energy.codecarbon(rows)
     assert found["energy_kwh"].iloc[0] == 0.5
     assert np.isnan(found["duration_s"].iloc[1])
-
-
-def test_sampled_power_is_integrated_and_gaps_are_left_out():
-    times = [0, 10, 20, 30, 1000, 1010]
-    kwh, gap = energy.of_samples(times, [360] * 6)
-    assert kwh == pytest.approx(360 * 40 / 3.6e6)
-    assert gap == 970
-    assert energy.of_samples([0, 10], [0, 720])[0] == pytest.approx(3600 / 3.6e6)
-    assert energy.of_samples([5], [100]) == (0.0, 0.0)
-    assert energy.of_samples([0, 10, 20], [100, float("nan"), 100])[0] == pytest.approx(2000 / 3.6e6)
-
-
-def test_a_gpu_is_not_counted_twice():
-    samples = ([0.0, 10.0], [360.0, 360.0])
-    logged = {
-        "gpu.0.powerWatts": samples,
-        "gpu.1.powerWatts/l:node1": samples,
-        "gpu.process.0.powerWatts": samples,
-        "gpu.0.powerPercent": samples,
-        "system/gpu_0_power_usage_watts": samples,
-        "system/gpu_0_power_usage_percentage": samples,
-        "loss": samples,
-    }
-    kwh, _, used = energy.of_logged(logged)
-    assert used == ["gpu.0.powerWatts", "gpu.1.powerWatts/l:node1", "system/gpu_0_power_usage_watts"]
-    assert kwh == pytest.approx(3 * 3600 / 3.6e6)

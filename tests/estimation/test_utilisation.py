@@ -1,11 +1,14 @@
 """Utilisation of one's own runs: achieved FLOP/s and MFU by level, against the chip's dense rate."""
 
+import re
+
 import pytest
 from conftest import ROOT, record, write_run
 
 from traincost.errors import ParameterError
 from traincost.estimation import estimates
 from traincost.estimation import utilisation as estimation
+from traincost.results.costs import costs
 from traincost.results.runs import read
 from traincost.results.systems import read_systems
 from traincost.results.utilisation import utilisation
@@ -104,3 +107,29 @@ def test_the_shipped_sweep_has_a_utilisation():
     found = utilisation(read(ROOT / "notebooks/runs/demo-sweep"))
     assert found.frame["n_known"].iloc[-1] == 36
     assert 0 < found.frame["mfu"].iloc[-1] < 1
+
+
+def test_the_costs_hold_utilisation_by_level(runs):
+    made = runs(block(0.4 * PEAK), block(0.2 * PEAK), block(0.04 * PEAK), block(0.06 * PEAK))
+    found = costs(made.choosing(rows="task"))
+    text = str(found)
+    assert (
+        "Below 10.0 % are b (5.0 %): look at input, batch size and precision first. About nine in ten" in text
+    )
+    rows = {row["level"]: row for row in found.data()["tables"]["utilisation"]["rows"]}
+    assert rows["a"]["mfu"] == pytest.approx(0.3)
+    assert rows["a"]["achieved_flop_per_s"] == pytest.approx(0.3 * 312e12)
+    assert found.data()["numbers"]["utilisation.mfu"] == pytest.approx(0.175)
+    shown = re.sub(r"<[^>]+>", "", found._repr_mimebundle_()["text/html"])
+    assert "Dense peak of a device: 3.12 × 10¹⁴ FLOP/s" in shown.replace("\xa0", " ")
+
+
+def test_the_costs_say_nothing_of_an_unknown_utilisation(runs):
+    bare = {"stages": [{"counted_flop": 0.3 * PEAK}]}
+    assert "utilisation" not in costs(runs(bare, bare)).data()["tables"]
+
+
+def test_the_devices_of_a_record_are_those_of_its_run(tmp_path):
+    stages = {"stages": [{"counted_flop": 0.3 * PEAK}]}
+    write_run(tmp_path / "r", record("r", compute=stages, runtime_s=100.0, devices=2, device="NVIDIA A100"))
+    assert estimation.by_run(read(tmp_path).collection)["mfu"].tolist() == pytest.approx([0.3])

@@ -101,3 +101,9 @@ def test_an_empty_document_and_the_first_of_several():
 def test_any_bytes_are_a_value_or_a_reason(content):
     with contextlib.suppress(Unreadable):
         parse_yaml(content)
+
+
+@pytest.mark.parametrize("content", [b"a: 1\nb: 2\na: 3", b"x:\n  a: 1\n  b: 2\n  a: 3"])
+def test_a_field_that_stands_twice_is_named(content):
+    with pytest.raises(Unreadable, match=r"^has 'a' twice in one mapping \(line [34]\)$"):
+        parse_yaml(content)

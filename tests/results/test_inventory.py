@@ -31,7 +31,7 @@ def mixed(root):
 
 def test_each_kind_has_its_block_and_nothing_is_left_unsaid(tmp_path):
     text = "\n".join(inventory.lines(mixed(tmp_path / "runs")))
-    assert text.startswith("runs: 3 runs read, 1 left out, 0 sources part of these, 1 file not read")
+    assert text.startswith("runs: 3 runs read, 1 left out, 0 sources part of these, 2 files not read")
     assert "run records (run.json) [traincost]: 2 runs" in text
     assert "factors    lr (2)" in text
     assert "replicates seed (2)" in text
@@ -41,7 +41,7 @@ def test_each_kind_has_its_block_and_nothing_is_left_unsaid(tmp_path):
     assert "scores     f1" in text
     assert "broken/run.json: status is failed" in text
     assert ".md: 1 file of no known kind" in text
-    assert ".ckpt" not in text  # it lies in a run's own directory
+    assert "checkpoint.ckpt: may hold pickled objects" in text  # in a run's own directory
 
 
 def test_a_directory_without_runs_is_still_described(tmp_path):
@@ -56,8 +56,8 @@ def test_files_of_an_index_are_not_taken_for_unread(tmp_path):
     runs = mixed(tmp_path / "runs")
     refreshing.refresh(runs, tmp_path / "index")
     of_runs, of_index = inventory.lines(runs), inventory.lines(tmp_path / "index")
-    assert of_index[0] == of_runs[0].removesuffix(", 1 file not read") != of_runs[0]
-    assert of_index[1:] == of_runs[1 : of_runs.index("Not read (1)") - 1]
+    assert of_index[0] == of_runs[0].removesuffix(", 2 files not read") != of_runs[0]
+    assert of_index[1:] == of_runs[1 : of_runs.index("Not read (2)") - 1]
 
 
 def test_what_cannot_be_read_at_all_is_refused(tmp_path):
@@ -87,3 +87,34 @@ def test_a_path_pattern_gives_settings(tmp_path):
     for lr in ("1e-3", "0.01"):
         write_run(tmp_path / f"lr_{lr}", record(lr, config={}))
     assert "  factors    lr (2)" in inventory.lines(tmp_path, path_pattern="lr_{lr}")
+
+
+def test_only_some_of_the_runs_are_described(tmp_path, capsys):
+    runs = mixed(tmp_path / "runs")
+    text = "\n".join(inventory.lines(runs, where={"lr": 0.1}))
+    assert text.startswith("runs: 1 run read, 0 left out, 0 sources part of these, 2 files not read")
+    assert main(["formats", str(runs), "-p", "where", "{lr: 0.1}"]) == 0
+    assert capsys.readouterr().out.strip() == text
+    assert main(["formats", str(runs), "-p", "where", "{rl: 0.1}"]) == 2
+    assert "`where` must name settings of the runs, got 'rl'" in capsys.readouterr().err
+
+
+def test_columns_of_a_table_are_named_as_for_pages(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("lr,took,score\n1,10,0.5\n2,20,0.6\n")
+    named = ["-p", "runtime_column", "took", "-p", "score_columns", "[score]"]
+    assert main(["formats", str(tmp_path / "t.csv"), *named]) == 0
+    printed = capsys.readouterr().out
+    assert "runtime    10.0 s to 20.0 s" in printed
+    assert "scores     score" in printed
+
+
+def test_a_file_that_a_reader_used_is_not_counted(tmp_path):
+    folder = tmp_path / "multirun/0"
+    (folder / ".hydra").mkdir(parents=True)
+    (folder / ".hydra/config.yaml").write_text("lr: 0.1\n")
+    (folder / ".hydra/hydra.yaml").write_text("hydra: {job: {name: train}}\n")
+    write_run(folder, record("a"))
+    (folder / "loss.png").write_bytes(b"x")
+    text = inventory.lines(tmp_path)
+    assert "Not read (1)" in text
+    assert "  .png: 1 file of no known kind" in text

@@ -156,7 +156,7 @@ def test_a_response_that_some_runs_lack_is_of_the_others():
     runs.frame["score.f1"] = 0.0
     assert "The score f1 is the same in all runs" in str(tc.effects(runs, response="f1"))
     runs.frame["score.f1"] = [0.1, *[float("nan")] * 5]
-    with pytest.raises(ValueError, match="'f1' is known of 1 runs: at least 2 are needed"):
+    with pytest.raises(ValueError, match="'f1' is known of 1 run: at least 2 are needed"):
         tc.effects(runs, response="f1")
 
 

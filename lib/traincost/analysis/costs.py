@@ -222,17 +222,15 @@ def spent(collection, by=None, devices=1, price_per_hour=None, power_w=None):
     """
     runs, excluded = collection.runs, collection.excluded
     column = PREFIX + by if by else None
-    rows = []
+    labels, here, there = [fields.ALL_RUNS], np.zeros(len(runs), int), np.zeros(len(excluded), int)
+    parts = []
     if column is not None and column in runs:
         both = pd.concat([runs[column], excluded.get(column, pd.Series(dtype=runs[column].dtype))])
-        codes, labels, _ = fields.levels(both.reset_index(drop=True))
-        here, there = codes[: len(runs)], codes[len(runs) :]
-        rows = [
-            (label, runs[here == k], excluded[there == k] if len(there) else excluded.head(0))
-            for k, label in enumerate(labels)
-        ]
-    rows.append((fields.ALL_RUNS, runs, excluded))
-    table = pd.DataFrame([_spent(*row) for row in rows])
+        codes, levels, _ = fields.levels(both.reset_index(drop=True))
+        # Runs that were left out may have no settings: they are of no level.
+        parts.append((levels, codes[: len(runs)], codes[len(runs) :]))
+    parts.append((labels, here, there))
+    table = pd.concat([_spent(*part, runs, excluded) for part in parts], ignore_index=True)
     table["device_hours"] = (table["runtime_s"] + table["excluded_s"].fillna(0.0)) / 3600 * devices
     if price_per_hour is not None:
         table["money"] = table["device_hours"] * price_per_hour
@@ -253,15 +251,25 @@ def spent_members(collection, by):
     return {(labels[i],): found for i, found in ids.items()}
 
 
-def _spent(level, runs, excluded):
-    known = excluded["runtime_s"] if "runtime_s" in excluded else pd.Series(dtype=float)
-    return {
-        "level": level,
-        "n_runs": len(runs),
-        "runtime_s": float(runs["runtime_s"].sum()),
-        "n_excluded": len(excluded),
-        "excluded_s": float(known.clip(lower=0).sum(min_count=1)) if len(excluded) else 0.0,
-    }
+def _spent(levels, here, there, runs, excluded):
+    """Return runs and seconds of each level, by the codes of the runs and of those left out."""
+    n = len(levels)
+    left_out = excluded if len(there) else excluded.head(0)
+    left_s = np.full(len(left_out), np.nan)
+    if "runtime_s" in left_out:
+        left_s = left_out["runtime_s"].clip(lower=0).to_numpy(dtype=float)
+    known, n_excluded = np.isfinite(left_s), np.bincount(there, minlength=n)
+    seconds = np.bincount(there[known], left_s[known], minlength=n)
+    is_unknown = (n_excluded > 0) & (np.bincount(there[known], minlength=n) == 0)
+    return pd.DataFrame(
+        {
+            "level": levels,
+            "n_runs": np.bincount(here, minlength=n),
+            "runtime_s": np.bincount(here, runs["runtime_s"], minlength=n),
+            "n_excluded": n_excluded,
+            "excluded_s": np.where(is_unknown, np.nan, seconds),
+        }
+    )
 
 
 def score_front(runs, score, goal="max"):

@@ -7,8 +7,9 @@ Shorrocks 2013, J. Econ. Inequal. 11).
 
 A section that runs n times may take seconds = a + b·n, where `a` is paid once a run (a first call
 that compiles, a loader that starts). If it ran less often, a / n of each call would look like a
-slower call. So where counts changed, `a` is estimated within configurations, and only b·n is split
-(`_fixed_s`).
+slower call. So only b·n is split. `a` is what the first occurrence took beyond a later one, where the
+records tell (`occurrences.beyond_later`); its own change is a part of its own. Else, where counts
+changed, it is estimated within configurations (`_fixed_s`).
 
 Contract: two collections and their `pairs.Pairing` in, frames out.
 """
@@ -20,6 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from traincost.analysis import occurrences
 from traincost.analysis.designs import orthonormal
 from traincost.analysis.sections import UNATTRIBUTED, cut, timing
 
@@ -27,8 +29,8 @@ MIX = "which configurations were run"
 LEAST_DRAWN = 0.01  # of the largest part: a smaller one would not be seen beside it
 MIN_DRAWN, MAX_DRAWN = 3, 20  # parts with a row of their own
 _PART = (
-    "part", "count_before", "count_after", "call_before_s", "call_after_s", "count_s", "call_s", "total_s",
-    "fixed_s",
+    "part", "count_before", "count_after", "call_before_s", "call_after_s", "count_s", "call_s", "once_s",
+    "total_s", "fixed_s",
 )  # fmt: skip
 NEGLIGIBLE = 1e-12  # of a sum of squares: rounding, not variation
 MIN_DF = 3  # residual degrees of freedom, to estimate what a part takes whatever its count
@@ -48,9 +50,10 @@ class Decomposition:
         A row per part of the cut, the largest change first, then the unattributed rest, then
         `MIX`: ``part``; ``count_before``, ``count_after`` (mean per run over the configurations
         of both sides, weighted as the change is), ``call_before_s``, ``call_after_s``;
-        ``count_s``, ``call_s`` (the change through either, NaN where counts are not known),
-        ``total_s``; ``fixed_s``, seconds of a run that do not grow with the count (a warm-up) and are
-        in no call: 0 where none were found, NaN where the runs cannot tell.
+        ``count_s``, ``call_s``, ``once_s`` (the change through either, and through first calls, NaN
+        where counts are not known), ``total_s``; ``fixed_s``, seconds of a run that do not grow with
+        the count (a warm-up) and are in no call: 0 where none were found, NaN where the runs cannot
+        tell.
     configurations : DataFrame
         A row per configuration: its levels, ``share_before``, ``share_after`` (of the runs),
         ``before_s``, ``after_s``, ``mix_s`` (about the mean of both sides), ``change_s``.
@@ -82,11 +85,13 @@ def decompose(before, after, pairing):
     weight = runs / runs.sum(axis=1, keepdims=True)
     sides = _Sides(of, n_first, runs, (runs > 0).all(axis=0), weight.mean(axis=0))
     parts = cut(t)
-    rows = [_part(name, seconds, _counts(t, name), sides) for name, seconds in parts.items()]
+    rows = [
+        _part(name, seconds, _counts(t, name), sides, _first_s(t, name)) for name, seconds in parts.items()
+    ]
     rows.sort(key=lambda row: (-abs(row[-2]), row[0]))
     rest = t.runtime_s - sum(parts.values())
     mix, configurations = _mix(sides.means(t.runtime_s), weight, sides.common, pairing)
-    rows += [_part(UNATTRIBUTED, rest, None, sides), (MIX, *[np.nan] * 6, mix, np.nan)]
+    rows += [_part(UNATTRIBUTED, rest, None, sides), (MIX, *[np.nan] * 7, mix, np.nan)]
     table = pd.DataFrame(rows, columns=_PART).astype(dict.fromkeys(_PART[1:], float))
     overall = float(t.runtime_s[:n_first].mean()), float(t.runtime_s[n_first:].mean())
     return Decomposition(*overall, table, configurations)
@@ -115,6 +120,14 @@ class _Sides:
         ]
         return np.divide(sums, self.runs, out=np.full_like(self.runs, np.nan), where=self.runs > 0)
 
+    def known_means(self, values):
+        """Return the means of what is known: else that of the other side, else that of all runs."""
+        known = np.isfinite(values)
+        sums, share = self.means(np.where(known, values, 0.0)), self.means(known.astype(float))
+        found = np.divide(sums, share, out=np.full_like(sums, np.nan), where=share > 0)
+        found = np.where(np.isnan(found), found[::-1], found)
+        return np.where(np.isnan(found), values[known].mean(), found)
+
 
 def stacked(before, after):
     """Return the runs and sections of both sides as one collection, so that one cut serves both."""
@@ -135,22 +148,37 @@ def _counts(t, name):
     return np.where(absent & np.isnan(counts), 0.0, np.where(~absent & (counts == 0), np.nan, counts))
 
 
-def _part(name, seconds, counts, sides):
+def _first_s(t, name):
+    """Return what the first occurrence took beyond a later one, by run; None where no record tells."""
+    if t.extents is None or name not in t.paths:
+        return None
+    seconds = occurrences.beyond_later(t, t.paths.index(name))
+    return seconds if np.isfinite(seconds).any() else None
+
+
+def _part(name, seconds, counts, sides, first_s=None):
     """Return a row of the parts: the change of this section's seconds."""
     weight = sides.weight[sides.common]
     whole = sides.means(seconds)[:, sides.common]
     total = float(weight @ (whole[1] - whole[0]))
     if counts is None or not len(weight):
-        return (name, *[np.nan] * 6, total, np.nan)
+        return (name, *[np.nan] * 7, total, np.nan)
     n = sides.means(counts)[:, sides.common]
-    fixed_s = _fixed_s(seconds, counts, sides) if np.any(n[0] != n[1]) else 0.0
-    # What is paid once a run, and not by a run that lacks the part, stays where it is.
-    once = np.where((n > 0).all(axis=0), np.fmin(np.nan_to_num(fixed_s), whole.min(axis=0)), 0.0)
+    # What is paid once a run, and not by a run that lacks the part, is no matter of counts or calls.
+    if first_s is not None:
+        once = np.fmin(sides.known_means(first_s)[:, sides.common], whole)
+        fixed_s = float(weight @ once.mean(axis=0) / weight.sum())
+    else:
+        fixed_s = _fixed_s(seconds, counts, sides) if np.any(n[0] != n[1]) else 0.0
+        once = np.fmin(np.nan_to_num(fixed_s), whole.min(axis=0)) + np.zeros_like(whole)
+    once = np.where((n > 0).all(axis=0), once, 0.0)
     by_count, by_call = _midpoint(n, whole - once)
+    by_once = float(weight @ (once[1] - once[0]))
     mean_n, mean_s = n @ weight / weight.sum(), (whole - once) @ weight / weight.sum()
     with np.errstate(invalid="ignore", divide="ignore"):
         call = np.where(mean_n > 0, mean_s / mean_n, np.nan)
-    return (name, *mean_n, *call, float(weight @ by_count), float(weight @ by_call), total, fixed_s)
+    split = float(weight @ by_count), float(weight @ by_call), by_once
+    return (name, *mean_n, *call, *split, total, fixed_s)
 
 
 def _fixed_s(seconds, counts, sides):

@@ -120,13 +120,22 @@ def warm_up(t):
     occurrence is not the longest more often than chance would have it.
     """
     share = np.zeros_like(t.whole)
-    if t.extents is None:
-        return share
-    for i in range(len(t.paths)):
-        n, _, _, p_longest, _, _ = _first(t, i)
-        if n and p_longest <= ALPHA / 2:
-            known = _recorded(t, i) & (t.whole[:, i] > 0)
-            first, whole = t.extents[0, known, i], t.whole[known, i]
-            beyond = first - np.maximum(0.0, whole - first) / (t.counts[known, i] - 1)
-            share[known, i] = np.clip(beyond / whole, 0.0, 1.0)
+    for i in range(len(t.paths)) if t.extents is not None else ():
+        beyond_s, whole = np.nan_to_num(beyond_later(t, i)), t.whole[:, i]
+        share[:, i] = np.divide(beyond_s, whole, out=share[:, i], where=whole > 0)
     return share
+
+
+def beyond_later(t, i):
+    """Return the seconds that the first occurrence of section `i` takes beyond a later one, by run.
+
+    NaN where the record does not tell; 0 in every other run where the first occurrence is not the
+    longest more often than chance would have it.
+    """
+    seconds, known = np.full(len(t.runtime_s), np.nan), _recorded(t, i)
+    n, _, _, p_longest, _, _ = _first(t, i)
+    if n:
+        first, whole = t.extents[0, known, i], t.whole[known, i]
+        beyond_s = first - np.maximum(0.0, whole - first) / (t.counts[known, i] - 1)
+        seconds[known] = np.clip(beyond_s, 0.0, whole) if p_longest <= ALPHA / 2 else 0.0
+    return seconds

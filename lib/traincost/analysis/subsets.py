@@ -5,6 +5,7 @@ rows of ``runs``, so they are numbered anew.
 """
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -55,6 +56,21 @@ def subset(collection, where=None, statuses=None, shortest_s=None, longest_s=Non
             mask &= statuses_of(frame).isin(statuses).to_numpy(dtype=bool)
         masks.append(mask)
     return _rows(collection, *masks)
+
+
+def rows_where(table, where):
+    """Say which rows of a table meet conditions on its columns, written as in `subset`.
+
+    Raises
+    ------
+    ParameterError
+        As `subset`.
+    """
+    plain = table.select_dtypes(["number", "str", "object"]).add_prefix(PREFIX)
+    told = [name for name in plain if not plain[name].map(type).isin([dict, tuple, list]).any()]
+    rows = SimpleNamespace(runs=plain[told], excluded=plain[told].head(0))
+    masks = [_condition(rows, name, kept)(rows.runs) for name, kept in where.items()]
+    return np.logical_and.reduce([np.full(len(table), True), *masks])
 
 
 def levels(collection, name):

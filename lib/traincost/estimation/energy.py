@@ -31,13 +31,12 @@ LARGE_HOURS = 10_000  # device-hours from which a training is a large one
 SERVER = Quantity(1.5, 1.3, 1.82, WITHIN)
 PUE = Quantity(1.2, 1.05, 1.6, WITHIN)
 DEVICES, SERVERS, FACILITY = "devices alone", "whole servers", "whole facility"
-MEASURED, STATED, BY_POWER, BY_TDP = "measured", "stated", "by the power stated", "by TDP"
+MEASURED, SAMPLED, STATED = "measured", "by sampled power", "stated"
+BY_POWER, BY_TDP = "by the power stated", "by TDP"
 LEFT_OUT = (
     "idle and failed stretches beyond the hours, searches and trials, storage and networks, and the making "
     "of the hardware"
 )
-# Beyond so many sampling periods without a sample, the power between two samples is not known.
-GAP_PERIODS = 5
 # What a bundle of fall-backs of codecarbon looks like: half of a default TDP, for hours.
 _ASSUMED_CPU_W = (42.5, 112.5)
 
@@ -190,9 +189,9 @@ def _energy(row, hours):
     """Return kWh, its interval, what it rests on, its boundary, and how."""
     if row.energy_kwh > 0:
         evidence = MEASURED if row.burden_time != "as reported" else STATED
-        boundary = (
-            "as its source has it" if evidence == STATED else "GPUs and CPU packages, as far as counted"
-        )
+        if row.energy_is_sampled:
+            evidence = SAMPLED
+        boundary = _BOUNDARIES[evidence]
         written = row.written.get("energy_kwh")
         ends = (written.low, written.high) if written is not None else (row.energy_kwh,) * 2
         return row.energy_kwh, ends, evidence, boundary, ""
@@ -216,6 +215,13 @@ def _energy(row, hours):
     )
     how = f"{tdp:g} W × {ratio.value:g} × server {SERVER.value:g} × PUE {pue.value:g}"
     return value, uncertainty.interval(draws, value), evidence, FACILITY, how
+
+
+_BOUNDARIES = {
+    MEASURED: "GPUs and CPU packages, as far as counted",
+    SAMPLED: "GPUs, sampled by Weights & Biases or MLflow",
+    STATED: "as its source has it",
+}
 
 
 def _drawn(quantity, name):
@@ -353,56 +359,3 @@ def _alone(found):
         if not twin:
             kept.append(row)
     return kept
-
-
-def of_samples(times_s, watts):
-    """Return the energy of sampled power, by trapezoids.
-
-    Gaps longer than `GAP_PERIODS` sampling periods are left out.
-
-    Parameters
-    ----------
-    times_s, watts : array of float
-
-    Returns
-    -------
-    tuple of (float, float)
-        kWh, and seconds that were left out.
-    """
-    times, power = np.asarray(times_s, dtype=float), np.asarray(watts, dtype=float)
-    known = np.isfinite(times) & np.isfinite(power) & (power >= 0)
-    order = np.argsort(times[known], kind="stable")
-    times, power = times[known][order], power[known][order]
-    steps = np.diff(times)
-    if not len(steps) or not (steps > 0).any():
-        return 0.0, 0.0
-    whole = steps <= GAP_PERIODS * np.median(steps[steps > 0])
-    joules = (steps * (power[1:] + power[:-1]) / 2)[whole].sum()
-    return float(joules / 3.6e6), float(steps[~whole].sum())
-
-
-def of_logged(samples):
-    """Return the energy of the power that Weights & Biases or MLflow sampled.
-
-    Parameters
-    ----------
-    samples : dict of str to (array, array)
-        Name of a metric to its times in seconds and values: ``gpu.0.powerWatts`` (of the machine; the same
-        GPU again as ``gpu.process.0.powerWatts`` is left out), ``system/gpu_0_power_usage_watts``.
-
-    Returns
-    -------
-    tuple of (float, float, list of str)
-        kWh of all GPUs, the longest time left out of one, in seconds, and the metrics that were used.
-    """
-    used = [name for name in samples if _is_power(name)]
-    parts = [of_samples(*samples[name]) for name in used]
-    return sum(kwh for kwh, _ in parts), max((gap for _, gap in parts), default=0.0), used
-
-
-def _is_power(name):
-    parts = name.removeprefix("system.").split("/l:")[0]
-    if parts.startswith("gpu.process."):
-        return False
-    of_wandb = parts.startswith("gpu.") and parts.endswith(".powerWatts")
-    return of_wandb or (parts.startswith("system/gpu_") and parts.endswith("_power_usage_watts"))

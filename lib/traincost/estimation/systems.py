@@ -49,6 +49,7 @@ class Systems:
     frame : DataFrame
         ``system``, ``date``, ``domain``, ``source`` and `FIGURES`; NaN or empty where not reported;
         ``burden_time``, what the time of the hardware burden is of: one of `compute.BURDEN_TIMES`;
+        ``energy_is_sampled``, whether ``energy_kwh`` is by the power that a tracker sampled;
         ``written``, figure to `quantities.Quantity` as it was written; ``stages``, a tuple of rows like
         this one; ``stage``, empty; ``stated_with_base``, whether a stated total includes the base.
     where : DataFrame
@@ -106,6 +107,7 @@ _EMPTY = {
     **dict.fromkeys(NUMERIC, np.nan),
     **dict.fromkeys(TEXT_FIGURES, ""),
     "burden_time": compute.REPORTED,
+    "energy_is_sampled": False,
     "stated_with_base": False,
     "stage": "",
 }
@@ -343,7 +345,12 @@ def _run(i, run, block, rejected, of_images):
             made |= {"operations_flop": operations * share, "operations_note": said}
     # Without a time and a rate of each stage, the time is the run's own, evaluation included.
     whole = not made.get("burden_flop", np.nan) > 0
-    return {**made, "burden_time": compute.WHOLE_RUN if whole else compute.STAGES}
+    sampled = getattr(run, "cost_energy_gpu_sampled_kwh", None) == row["energy_kwh"] is not None
+    return {
+        **made,
+        "burden_time": compute.WHOLE_RUN if whole else compute.STAGES,
+        "energy_is_sampled": sampled,
+    }
 
 
 # Settings that models of images have, and of language models only those that see images.

@@ -14,7 +14,8 @@ from traincost.columns import PREFIX, finite
 from traincost.errors import ParameterError
 from traincost.estimation import accelerators, architectures, compute
 
-LOW = 0.1  # an MFU below it is named: of ten models trained on tensor cores, one has less
+# An MFU below it is named: of 25 published models with both hours and tokens, a tenth have less than 0.097.
+LOW = 0.1
 ALL_RUNS = fields.ALL_RUNS
 # Settings that say what a run ran on, by the last part of their name.
 _DEVICE_SETTINGS = ("gpu", "gpu_type", "gpu_name", "device_name", "accelerator_type", "processor")
@@ -66,7 +67,8 @@ def by_run(collection, processor="", precision="", processors=None):
         raise ParameterError(f"`processor`: {accelerators.why_unknown(processor)}")
     named = _named_devices(collection.runs)
     rows = []
-    for i, run in enumerate(collection.runs[["run_id", "runtime_s"]].itertuples(index=False)):
+    runs = collection.runs.reindex(columns=["run_id", "runtime_s", "device", "devices"])
+    for i, run in enumerate(runs.itertuples(index=False)):
         block = collection.compute.get(i) or {}
         rows.append(_run(run, block, named[i] or processor, precision, processors))
     return pd.DataFrame(rows)
@@ -94,11 +96,13 @@ def _run(run, block, processor, precision, processors):
         problem = "" if block else "no compute block"
     except (TypeError, ValueError, AttributeError) as refused:
         problem = str(refused)
-    n = block.get("processors", processors)
+    n = block.get("processors", run.devices if run.devices > 0 else processors)
     n = n if finite(n) and n > 0 else np.nan
     rate, note = block.get("rate_flops_per_s"), "as given"
     if not finite(rate) or rate <= 0:
-        rate, note, why = _rate(block.get("processor") or processor, block.get("precision") or precision)
+        rate, note, why = _rate(
+            block.get("processor") or _known(run.device) or processor, block.get("precision") or precision
+        )
         problem = problem or why
     if not problem and not n > 0:
         problem = "the number of its processors is not known"
@@ -114,6 +118,11 @@ def _run(run, block, processor, precision, processors):
         "rate_note": note,
         "problem": problem,
     }
+
+
+def _known(device):
+    """Return what the record names as its device, where that has a rate; else an empty text."""
+    return device if isinstance(device, str) and device and accelerators.rate_of(device) else ""
 
 
 def _rate(processor, precision):

@@ -6,9 +6,9 @@ import click
 class NotebookCommand(click.Command):
     """A command that takes the parameters of a notebook of ours, and lists them in its help."""
 
-    def __init__(self, *args, kind, file_names=("-f", "--parameters"), **kwargs):
+    def __init__(self, *args, kind, file_names=("-f", "--parameters"), groups=None, **kwargs):
         super().__init__(*args, **kwargs)
-        self.kind = kind
+        self.kind, self.groups = kind, groups
         self.params += [
             click.Option([*file_names, "parameters"], type=click.Path(), help="YAML file of parameters."),
             click.Option(
@@ -23,7 +23,8 @@ class NotebookCommand(click.Command):
     def declared(self):
         from traincost.pages import parameters
 
-        return parameters.declared(parameters.read_notebook(parameters.notebook_path(self.kind)))
+        found = parameters.declared(parameters.read_notebook(parameters.notebook_path(self.kind)))
+        return [parameter for parameter in found if self.groups is None or parameter.group in self.groups]
 
     def invoke(self, ctx):
         """Give the command one dict of parameters, in place of a file and single ones."""

@@ -81,7 +81,9 @@ class TraincostExporter(TemplateExporter):
             "downloads": downloads(report),
         }
         resources["outputs"] = {**resources.get("outputs", {}), **files(report)}
-        page, resources = super().from_notebook_node(nb, resources, **kw)
+        # The template sets what was made above; nbconvert copies twice whatever it is given.
+        bare = type(nb)(nb, cells=[])
+        page, resources = super().from_notebook_node(bare, resources, **kw)
         return html.linked(page, report["anchors"]), resources
 
     def default_filters(self):

@@ -9,7 +9,9 @@ import contextlib
 import json
 import logging
 import os
+import signal
 import sys
+import threading
 from pathlib import Path
 
 from traincost.errors import NothingToReport, ParameterError, require
@@ -318,7 +320,7 @@ def execute(notebook, parameters, failed_path, progress=False, working_folder=No
     executed = []
     with folders.scratch() as folder:
         try:
-            return _with_a_kernel(
+            _with_a_kernel(
                 papermill.execute_notebook,
                 notebook,
                 None,
@@ -334,6 +336,7 @@ def execute(notebook, parameters, failed_path, progress=False, working_folder=No
                 shutdown_kernel="immediate",
                 raise_on_iopub_timeout=True,
             )
+            return executed[-1]
         except DeadKernelError as problem:
             log = Path(folder, KERNEL_LOG).read_text(encoding="utf-8", errors="replace")
             raise BuildFailed(f"the kernel died: {problem}\n{log[-2000:]}") from None
@@ -356,11 +359,40 @@ def _with_a_kernel(execute, *arguments, **options):
     """
     for _ in range(KERNEL_STARTS - 1):
         try:
-            return execute(*arguments, **options)
+            with _interruptible():
+                return execute(*arguments, **options)
         except RuntimeError as problem:
             if "died before replying" not in str(problem):
                 raise
-    return execute(*arguments, **options)
+    with _interruptible():
+        return execute(*arguments, **options)
+
+
+@contextlib.contextmanager
+def _interruptible():
+    """Let Ctrl-C end what runs inside: it reaches the kernel, too, which nbclient takes for one that died."""
+    is_ours = threading.current_thread() is threading.main_thread()
+    if not is_ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield  # somebody else decides, or it is ignored
+        return
+    pressed = []
+
+    def note(*_):
+        pressed.append(True)
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # of the tasks that are left behind
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    except BaseException:
+        if pressed:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 def _raise_refusal(problem):
@@ -374,7 +406,8 @@ def _own_engine(executed):
     """Return the name of an engine of papermill that writes no file: it appends the notebook to `executed`.
 
     papermill's own writes it at the beginning and end of each cell, which of ten thousand systems takes
-    minutes.
+    minutes. At last papermill makes text of what the engine hands back, for a file that is not asked for:
+    it is handed one without cells, unless one failed.
     """
     from papermill import engines
 
@@ -383,10 +416,17 @@ def _own_engine(executed):
         def execute_managed_notebook(cls, nb_man, *arguments, **options):
             nb_man.save = lambda **_: None
             executed.append(nb_man.nb)
-            return super().execute_managed_notebook(nb_man, *arguments, **options)
+            super().execute_managed_notebook(nb_man, *arguments, **options)
+            if not _failed(nb_man.nb):
+                nb_man.nb = type(nb_man.nb)(nb_man.nb, cells=[])
 
     engines.papermill_engines.register("traincost", Unsaved)
     return "traincost"
+
+
+def _failed(notebook):
+    outputs = (output for cell in notebook.cells for output in cell.get("outputs", ()))
+    return any(output.output_type == "error" for output in outputs)
 
 
 def _own_kernel(folder, is_safe):

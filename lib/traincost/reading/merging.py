@@ -4,6 +4,7 @@ Rows are mappings of the schema `tables.RUNS`. Orders, the best first: settings 
 of `SETTINGS`; the runtime is the longest that was measured; the end is taken from the best evidence.
 """
 
+from traincost.reading.formats.power import ENERGY, SAMPLED
 from traincost.reading.formats.run import one_level
 from traincost.reading.formats.statuses import (
     COMPLETED,
@@ -47,6 +48,7 @@ def _legs(pairs):
     last["notes"] = [*_notes(legs), said]
     for name in ("config", "scores", "cost", "sections"):
         last[name] = _union([row[name] for row in reversed(legs)])
+    last["cost"] = _with_sampled(last["cost"], sum(_costs(row).get(SAMPLED, 0.0) for row in legs))
     return last
 
 
@@ -59,6 +61,10 @@ def _ranks(pairs):
         row["status"], row["reason"], row["evidence"] = bad["status"], bad["reason"], bad["evidence"]
     row["devices"] = row["devices"] or float(len(rows))
     row["host"] = ", ".join(dict.fromkeys(r["host"] for r in rows if r["host"]))
+    of_host = {}  # each rank sampled all GPUs of its machine: these count once
+    for r in rows:
+        of_host[r["host"]] = max(of_host.get(r["host"], 0.0), _costs(r).get(SAMPLED, 0.0))
+    row["cost"] = _with_sampled(row["cost"], sum(of_host.values()))
     row["notes"] = [*_notes(rows), f"{len(rows)} ranks of one job are one run, each with a device of its own"]
     return row
 
@@ -69,8 +75,10 @@ def _tools(pairs):
     order = {reader: i for i, reader in enumerate(SETTINGS)}
     by_settings = sorted(pairs, key=lambda pair: order.get(pair[0].reader, len(order)))
     row["config"] = _settings([other["config"] for _, other in by_settings])
-    for name in ("scores", "cost", "sections"):
+    for name in ("scores", "sections"):
         row[name] = _union([other[name] for other in rows])
+    # A counter's energy comes before that of sampled power.
+    row["cost"] = _union([other["cost"] for other in sorted(rows, key=lambda r: SAMPLED in _costs(r))])
     row["runtime_s"] = max((r["runtime_s"] for r in rows if r["runtime_s"]), default=None)
     zoned = [record for record, _ in pairs if record.has_zone and record.start_s is not None]
     if zoned:
@@ -136,6 +144,19 @@ def _union(lists):
         for entry in entries:
             found.setdefault(entry["name"], entry)
     return list(found.values())
+
+
+def _costs(row):
+    return {entry["name"]: entry["value"] for entry in row["cost"]}
+
+
+def _with_sampled(costs, kwh):
+    """Return the costs of a job with the sampled energy of all its parts; a counter's stays."""
+    known = {entry["name"]: entry["value"] for entry in costs}
+    if not kwh:
+        return costs
+    known[ENERGY] = kwh if known.get(ENERGY) in (None, known.get(SAMPLED)) else known[ENERGY]
+    return [{"name": name, "value": value} for name, value in (known | {SAMPLED: kwh}).items()]
 
 
 def _settings(lists, prefixes=()):

@@ -32,6 +32,7 @@ from traincost.results.tables import (
     as_printed,
     of_settings,
 )
+from traincost.results.utilisation import beside_costs
 from traincost.words import unique
 
 
@@ -75,6 +76,7 @@ def costs(runs, by=None, *, devices=1, price_per_hour=None, currency="USD", powe
         _spent_table(spent, axis.name, currency, analysis.spent_members(collection, axis.name), runs)
         if len(spent) > 1
         else None,
+        *beside_costs(runs),
         More(
             say("Cost columns: memory, inference, parameters"),
             (
@@ -267,8 +269,8 @@ def _slowest_first(rows, keys, runs):
     axis = runs.axes[0]
     if list(keys) != [axis.name]:
         return list(rows)
-    order = list(level_runtimes(runs.runtime_s, axis)["level"])
-    return sorted(rows, key=lambda row: order.index(row[0]) if row[0] in order else len(order))
+    order = {level: i for i, level in enumerate(level_runtimes(runs.runtime_s, axis)["level"])}
+    return sorted(rows, key=lambda row: order.get(row[0], len(order)))
 
 
 _ELSEWHERE = ("cost_runtime_s",)  # which stands beside every level's name elsewhere

@@ -67,6 +67,12 @@ def _part(row, change_s):
 
 def _once(base, row):
     """Say what is known of seconds that a part takes whatever its count."""
+    if abs(row.once_s) >= TELLING * abs(row.total_s):
+        first_s = time_parts([row.once_s], row.total_s, signed=True)[0]
+        return say(
+            " ({s} of it by the first call of a run alone: a warm-up)",
+            s=Number(key(*base, "once_s"), float(row.once_s), first_s),
+        )
     if not row.count_s or row.count_before == 0 or row.count_after == 0:
         return ""  # its count is the same, or it did not run at all on a side
     if np.isnan(row.fixed_s):
@@ -109,7 +115,7 @@ def draw_parts(parts):
     figure, axes = axes_of(0.8 + 0.32 * len(parts))
     unit = time_unit(parts["total_s"].abs().max())
     rows = np.arange(len(parts))
-    count_s, call_s = parts["count_s"].fillna(0.0), parts["call_s"].fillna(0.0)
+    count_s, call_s = parts["count_s"].fillna(0.0), (parts["call_s"] + parts["once_s"]).fillna(0.0)
     undivided_s = parts["total_s"].where(parts["count_s"].isna(), 0.0)
     pieces = [
         (count_s, 0.0, SERIES[0], "by how often it ran"),
@@ -186,7 +192,7 @@ def parts_in_full(frame, n_runs):
     """The parts of a `decomposition.Decomposition`, by how often each ran and what a call took."""
     texts = {
         f"{name}_text": time_parts(frame[name], frame["total_s"].sum(), signed=True)
-        for name in ("count_s", "call_s", "total_s")
+        for name in ("count_s", "call_s", "once_s", "total_s")
     }
     return Table(
         "parts",
@@ -200,6 +206,7 @@ def parts_in_full(frame, n_runs):
             Heading("fixed_s", "whatever its count", time_text, "a run: 0 none found, – cannot be told"),
             Heading("count_s_text", "by how often", as_printed, "midpoint weights: no order is preferred"),
             Heading("call_s_text", "by what a call costs", as_printed),
+            *([Heading("once_s_text", "by first calls", as_printed)] if frame["once_s"].any() else []),
             Heading("total_s_text", "in all", as_printed),
         ),
         frame.assign(**texts),

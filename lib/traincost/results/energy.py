@@ -55,6 +55,15 @@ def _hours(found):
     ]
 
 
+_KINDS = (
+    estimation.MEASURED,
+    estimation.SAMPLED,
+    estimation.STATED,
+    estimation.BY_POWER,
+    estimation.BY_TDP,
+)
+
+
 def _energies(found):
     known = found[found["energy_kwh"].notna()]
     if not len(known):
@@ -62,7 +71,7 @@ def _energies(found):
     counts = known["evidence"].value_counts()
     kinds = [
         say("{n} {how}", n=number_of(key("energy", "n", kind), counts[kind]), how=kind)
-        for kind in (estimation.MEASURED, estimation.STATED, estimation.BY_POWER, estimation.BY_TDP)
+        for kind in _KINDS
         if counts.get(kind, 0)
     ]
     # Errors of the same assumptions do not average out, so the ends are summed.

@@ -148,42 +148,41 @@ def _marks(known):
 
 
 def measures_table(frame):
-    """Everything that the best estimates are from."""
+    """What the best estimates are from; whatever else is known of a system is in `estimates_table`."""
     several = frame.loc[frame["burden_time"].ne(""), "burden_time"].nunique() > 1
     time = Heading("burden_time", "time of the burden", str, "what the time is of that the burden takes")
     rate = "of the hardware named; no burden without its number and hours"
     best = "of the strongest evidence there is; the others are checks, and not averaged in"
+    headings = (
+        Heading("system", "system"),
+        Heading("date", "date", DAY),
+        Heading("value_flop", "best estimate", FLOP, best),
+        Heading("low_flop", "interval from", FLOP, BAND),
+        Heading("high_flop", "interval to", FLOP),
+        Heading("method", "estimated by"),
+        Heading("check_flop", "next best", FLOP),
+        Heading(
+            "check_ratio",
+            "ratio",
+            significant,
+            f"best over next; beyond {DISAGREE:g} ×/÷ they contradict",
+        ),
+        Heading("operations_flop", "operations", FLOP, "network operations, 2007.05558 eq. 1, or 6 N D"),
+        Heading("burden_flop", "burden", FLOP, "hardware burden at the peak rate, 2007.05558 eq. 2"),
+        *([time] if several else []),
+        Heading("utilisation", "utilisation taken", two, "as stated, else the median of those alike"),
+        Heading("implied_utilisation", "implied utilisation", two, "operations / burden; impossible above 1"),
+        *([Heading("base", "trained from")] if frame["base"].ne("").any() else []),
+        Heading("operations_method", "operations by", str, "eq. 1 of 2007.05558; N parameters, D tokens"),
+        Heading("rate_note", "peak rate", str, rate),
+        *([Heading("spread_from", "interval mostly from")] if frame["spread_from"].ne("").any() else []),
+        Heading("problem", "problem"),
+    )
     return Table(
         "measures",
         say("In FLOP: the best estimate with its interval, the next best as a check, and both measures"),
-        (
-            Heading("system", "system"),
-            Heading("date", "date", DAY),
-            Heading("value_flop", "best estimate", FLOP, best),
-            Heading("low_flop", "interval from", FLOP, BAND),
-            Heading("high_flop", "interval to", FLOP),
-            Heading("method", "estimated by"),
-            Heading("check_flop", "next best", FLOP),
-            Heading(
-                "check_ratio",
-                "ratio",
-                significant,
-                f"best over next; beyond {DISAGREE:g} ×/÷ they contradict",
-            ),
-            Heading("operations_flop", "operations", FLOP, "network operations, 2007.05558 eq. 1, or 6 N D"),
-            Heading("burden_flop", "burden", FLOP, "hardware burden at the peak rate, 2007.05558 eq. 2"),
-            *([time] if several else []),
-            Heading("utilisation", "utilisation taken", two, "as stated, else the median of those alike"),
-            Heading(
-                "implied_utilisation", "implied utilisation", two, "operations / burden; impossible above 1"
-            ),
-            *([Heading("base", "trained from")] if frame["base"].ne("").any() else []),
-            Heading("operations_method", "operations by", str, "eq. 1 of 2007.05558; N parameters, D tokens"),
-            Heading("rate_note", "peak rate", str, rate),
-            *([Heading("spread_from", "interval mostly from")] if frame["spread_from"].ne("").any() else []),
-            Heading("problem", "problem"),
-        ),
-        frame,
+        headings,
+        frame[[heading.name for heading in headings]],
         len(frame),
         "systems that were read",
         of_one(frame["system"], "the system of the row"),

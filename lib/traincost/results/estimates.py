@@ -35,6 +35,7 @@ def estimate(
     *,
     format="auto",
     path_pattern="",
+    where=None,
     claims="",
     target_error=0.01,
     measure=estimation.BEST,
@@ -58,6 +59,9 @@ def estimate(
         compute blocks.
     format, path_pattern : str
         Of a directory of runs, as `read` takes them.
+    where : mapping, optional
+        Which runs are taken, as `read` takes it; of a list or sheet, which systems, by column: ``{"domain":
+        ["Language"]}``.
     claims : str or path
         A YAML file of printed claims to set against each other; none if empty.
     target_error : float
@@ -109,7 +113,7 @@ def estimate(
         prices=prices,
     )
     printed = against.claim_contradictions(read_claims(claims))
-    reported = read_systems(systems, format, path_pattern)
+    reported = read_systems(systems, format, path_pattern, where)
     estimated, candidates = estimation.estimate_all(reported.frame)
     estimated.attrs["of_runs"] = not reported.frame["burden_time"].eq(REPORTED).all()
     line, elsewhere = _conversion(estimated, conversion, pairs)

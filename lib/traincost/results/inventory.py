@@ -13,7 +13,9 @@ from traincost.columns import SCORE_PREFIX
 from traincost.printing import plain, time_text
 from traincost.reading import index
 from traincost.reading.collection import read_collection
-from traincost.reading.formats import READERS, other, table, table_files
+from traincost.reading.formats import READERS, files, other, table_files
+from traincost.reading.formats import table as tables
+from traincost.results.runs import Runs, listed
 from traincost.words import natural
 
 MAX_LINES = 20  # of a list; the rest is counted
@@ -21,16 +23,18 @@ MAX_NAMES = 12  # on a line
 HINT = "; a table of runs is given by its own path"
 
 
-def lines(runs_dir, format="auto", **reading):
+def lines(runs_dir, format="auto", where=None, show=(), table=None, **reading):
     """Return what was recognised under `runs_dir`, as lines of text.
 
-    Takes the arguments of `read_collection` and raises what it raises, but for runs that cannot
-    be used: those are what is asked about.
+    Takes the arguments of `read_collection`, and raises what it raises, but for runs that cannot be
+    used: those are what is asked about. `where` and `show` are as `runs.read` takes them.
     """
-    found = read_collection(runs_dir, format, require_runs=False, **reading)
+    with files.watched() as opened:
+        whole = read_collection(
+            runs_dir, format, require_runs=False, show=listed("show", show), table=table, **reading
+        )
+    found = Runs(whole).where(where).collection if where else whole
     parts = list(found.parts.itertuples())
-    paths = [*found.runs["path"], *found.excluded["path"], *(row.path for row in parts)]
-    told = {os.path.dirname(path) for path in paths}
     counts = [
         f"{_count(len(found.runs), 'run')} read",
         f"{len(found.excluded)} left out",
@@ -38,17 +42,32 @@ def lines(runs_dir, format="auto", **reading):
     ]
     # The files of an index are not those of the runs; and of a URL, each would have to be fetched.
     is_at_hand = os.path.isdir(runs_dir) and not index.opened(runs_dir)
-    unread = [path for path in _files_below(runs_dir) if not _within(path, told)] if is_at_hand else []
+    unread = _not_read(runs_dir, whole, opened) if is_at_hand else []
     if is_at_hand:
         counts.append(f"{_count(len(unread), 'file')} not read")
     text = [f"{found.name}: {', '.join(counts)}"]
-    for name, reader in {**READERS, table.NAME: table}.items():
+    for name, reader in {**READERS, tables.NAME: tables}.items():
         runs = found.runs[found.runs["format"] == name]
         if len(runs):
             text += ["", f"{reader.TITLE} [{name}]: {_count(len(runs), 'run')}", *_of_format(runs, found)]
     text += _listed("Left out", [f"{r.path}: {r.reason}" for r in found.excluded.itertuples()])
     text += _listed("Parts of runs", [f"{row.path} [{row.format}]: of {row.part_of}" for row in parts])
     return text + _listed("Not read", _unread(runs_dir, unread))
+
+
+def _not_read(runs_dir, found, opened):
+    """Return the paths of files that are no run, no part of one, and were not opened beside one.
+
+    A file that was opened elsewhere was only looked at: no reader made anything of it.
+    """
+    paths = {*found.runs["path"], *found.excluded["path"], *found.parts["path"]}
+    folders = {os.path.dirname(path) for path in paths}
+    used = {os.path.relpath(path, runs_dir) for path in opened}
+    return [
+        path
+        for path in _files_below(runs_dir)
+        if path not in paths and not (path in used and _within(path, folders))
+    ]
 
 
 def _files_below(runs_dir):

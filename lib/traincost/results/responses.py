@@ -126,7 +126,8 @@ def asked_of(runs, response):
     kind, values = _values(runs, response)
     known = values[np.isfinite(values)]
     if len(known) < 2 and response != RUNTIME:
-        raise ParameterError(f"`response` {response!r} is known of {len(known)} runs: at least 2 are needed")
+        of = f"{len(known)} run{'s' * (len(known) != 1)}"
+        raise ParameterError(f"`response` {response!r} is known of {of}: at least 2 are needed")
     log = kind != SCORE and bool((known > 0).all())
     return Response(response, kind, runs, values, log)
 
@@ -143,7 +144,7 @@ def _values(runs, response):
         seconds = runs.timing.seconds[:, runs.timing.paths.index(response)]
         # A run that never entered a section has no time of it to compare.
         return SECONDS, np.where(seconds > 0, seconds, np.nan)
-    numeric = runs.frame.select_dtypes("number").columns
+    numeric = runs.frame.select_dtypes("number").dropna(axis="columns", how="all").columns
     known = [c.removeprefix(SCORE_PREFIX) for c in numeric if not c.startswith(PREFIX)]
     raise ParameterError(
         f"`response` must be a cost column, a score or a section of the runs, got {response!r}; "

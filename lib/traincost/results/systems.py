@@ -3,7 +3,8 @@
 import os
 from dataclasses import replace
 
-from traincost.errors import NothingToReport
+from traincost.analysis.subsets import rows_where, subset
+from traincost.errors import NothingToReport, ParameterError
 from traincost.estimation import lists, systems
 from traincost.reading import remote
 from traincost.reading.collection import read_collection
@@ -11,11 +12,12 @@ from traincost.reading.formats.files import Unreadable, read_bytes
 from traincost.results.runs import Runs
 
 
-def read_systems(source, format="auto", path_pattern=""):
+def read_systems(source, format="auto", path_pattern="", where=None):
     """Read a sheet (YAML), a CSV of systems, or a directory of runs with compute blocks.
 
     `source` is a path, a URL, or `Runs` that were read already; `format` and `path_pattern` are those
-    of `collection.read_collection`, for runs.
+    of `collection.read_collection`, for runs. `where` says which runs are taken, by their settings, or which
+    systems, by the columns of `estimation.systems.Systems`: ``{"domain": ["Language"]}``.
 
     Returns
     -------
@@ -25,17 +27,27 @@ def read_systems(source, format="auto", path_pattern=""):
     ------
     NothingToReport
         The file cannot be read, or holds no system that can be used.
+    ParameterError
+        `where` names what is not there.
     """
+    if where and not isinstance(where, dict):
+        raise ParameterError(f"`where` must be a mapping of settings to levels, got {where!r}")
+    where = {name: kept if isinstance(kept, list | dict) else [kept] for name, kept in (where or {}).items()}
     if isinstance(source, Runs):
+        source = source.where(where) if where else source
         return replace(_named(source.label, systems.from_runs, source.collection), name=source.label)
     path = os.fspath(source)
     if os.path.isdir(path) or remote.is_url(path):
-        collection = read_collection(path, format, path_pattern=path_pattern)
+        collection = subset(read_collection(path, format, path_pattern=path_pattern), where)
         return _named(remote.shown(path), systems.from_runs, collection)
     text, problems = _named(path, _decoded, path)
     name, ending = os.path.splitext(os.path.basename(path))
     parse = lists.from_csv if ending.lower() == ".csv" else systems.from_sheet
-    return _named(path, parse, text, name, problems)
+    found = _named(path, parse, text, name, problems)
+    kept = rows_where(found.frame, where)
+    if not kept.any():
+        raise NothingToReport(f"{path!r} holds no system where {where}")
+    return found if kept.all() else replace(found, frame=found.frame[kept].reset_index(drop=True))
 
 
 def read_claims(path):

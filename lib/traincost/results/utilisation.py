@@ -5,11 +5,15 @@ from traincost.columns import PREFIX
 from traincost.estimation import utilisation as estimation
 from traincost.printing import count, share_text, significant
 from traincost.results.numbers import key, number_of, plural
-from traincost.results.prose import Name, Number, say
-from traincost.results.result import Result
+from traincost.results.prose import Name, Number, Phrase, say
+from traincost.results.result import More, Result
 from traincost.results.runs import listed
 from traincost.results.tables import Heading, Origin, Table
 
+# Where `estimation.LOW` comes from.
+_SOURCE = (
+    "About nine in ten of the 25 published language models whose hours and tokens are both printed used more."
+)
 MAX_NAMED = 5  # levels of low utilisation that are named
 
 
@@ -48,8 +52,33 @@ def utilisation(runs, by=None, *, processor="", precision="", processors=None, n
     if not achieved["operations_flop"].gt(0).any():
         return Result.showing("utilisation", table.head(0), prefix=name, of=runs.label)
     said = _said(table, achieved)
-    return Result.showing(
-        "utilisation", table, said, utilisation_table(table, by, runs), prefix=name, of=runs.label
+    shown = utilisation_table(table, by, runs, achieved)
+    return Result.showing("utilisation", table, said, shown, prefix=name, of=runs.label)
+
+
+def beside_costs(runs):
+    """Return what a page says of utilisation beside the costs, as blocks; none where it is not known.
+
+    Parameters
+    ----------
+    runs : Runs
+
+    Returns
+    -------
+    tuple
+        Sentences, and a `More` with the table by the levels that the page compares.
+    """
+    if not runs.collection.compute:
+        return ()
+    by = runs.axes[0].name
+    achieved = estimation.by_run(runs.collection)
+    if not achieved["mfu"].gt(0).any():
+        return ()
+    table = estimation.by_level(runs.collection, achieved, by)
+    of = say(" by {f}", f=Name(by)) if len(table) > 1 else ""
+    return (
+        _said(table, achieved),
+        More(say("Achieved FLOP/s and MFU{of}", of=of), (utilisation_table(table, by, runs, achieved),)),
     )
 
 
@@ -98,13 +127,20 @@ def _low(table):
         ]
         said.append(
             say(
-                "Below {limit} are {levels}: look at input, batch size and precision first.",
+                "Below {limit} are {levels}: look at input, batch size and precision first. {source}",
                 limit=_share("limit", estimation.LOW),
                 levels=named,
+                source=_SOURCE,
             )
         )
     elif table["low"].iloc[-1]:
-        said.append(say("That is low: look at input, batch size and precision first."))
+        said.append(
+            say(
+                "That is below {limit}: look at input, batch size and precision first. {source}",
+                limit=_share("limit", estimation.LOW),
+                source=_SOURCE,
+            )
+        )
     if above.any():
         said.append(say("An MFU above one is impossible: the operations, the devices or the rate are wrong."))
     return said
@@ -114,7 +150,7 @@ def _share(name, value):
     return Number(key("utilisation", name), float(value), share_text(value))
 
 
-def utilisation_table(table, by, runs):
+def utilisation_table(table, by, runs, achieved):
     """Return the table of achieved FLOP/s and MFU by level, for the page's costs.
 
     Parameters
@@ -124,6 +160,8 @@ def utilisation_table(table, by, runs):
     by : str, or None
         The setting of its rows.
     runs : Runs
+    achieved : DataFrame
+        As `estimation.utilisation.by_run` returns it.
     """
     completed = runs.frame["run_id"]
     origins = []
@@ -154,4 +192,20 @@ def utilisation_table(table, by, runs):
         int(table["n_known"].iloc[-1]),
         "completed runs with operations",
         (*origins, Origin(len(completed), "completed runs")),
+        note=_peaks(achieved),
     )
+
+
+def _peaks(achieved):
+    """Say which peak each of the runs was held against."""
+    known = achieved[achieved["mfu"].gt(0)]
+    peaks = known.groupby(["rate_note", "peak_flop_per_s"]).size().sort_values(ascending=False, kind="stable")
+    notes = peaks.groupby(level=0, sort=False).sum()
+    said = []
+    for note, n in notes.head(MAX_NAMED).items():
+        rates = [peak for at, peak in peaks.index if at == note]
+        between = " to ".join(significant(rate) for rate in sorted({min(rates), max(rates)}))
+        said.append(
+            say("{r} FLOP/s, {note} ({n} runs)", r=Phrase(between), note=Name(note), n=Phrase(count(n)))
+        )
+    return say("Dense peak of a device: {all}.", all=said) if said else None

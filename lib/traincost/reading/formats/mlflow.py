@@ -2,7 +2,8 @@
 
 A run's settings are its parameters and the experiment it is in, its runtime the time from start
 to end, its scores the last value of each metric. Memory and traffic that MLflow's own monitor
-measured are costs, at their peak; its other metrics (percentages, watts) are left out.
+measured are costs, at their peak, and the power of its GPUs gives their energy; its other metrics
+(percentages) are left out.
 
 A child run (``mlflow.parentRunId``) is a section of its parent, by its name. A search is told
 from that by what its children hold: where they differ among themselves in a parameter, and the
@@ -19,6 +20,7 @@ import re
 
 from traincost.reading.formats.files import Unreadable, read_head
 from traincost.reading.formats.mlflow_stores import sqlite_store, stored_files
+from traincost.reading.formats.power import add_energy
 from traincost.reading.formats.run import Run, flat, iso, numbers, one_level, runtime, without_identity
 from traincost.reading.formats.sqlite import ENDINGS, SQLITE_MAGIC
 from traincost.reading.formats.statuses import COMPLETED, FAILED, KILLED, QUEUED, RUNNING, UNREADABLE
@@ -197,16 +199,17 @@ def _described(record):
     run.scores = numbers(metrics, "metric", run.notes)
     run.cost = numbers(_costs(record.peaks), "cost", run.notes)
     run.parts = _places(record)
-    run.devices = _devices(record.peaks)
+    busy = _busy(record.peaks)
+    run.devices = float(len(busy)) or None
+    add_energy(run, record.power, "MLflow", busy)
     run.step = _step(record)
     run.task = record.experiment if run.step else ""
     return run
 
 
-def _devices(peaks):
-    """Return how many GPUs were at work, as MLflow's monitor saw it; it watches all of a machine's."""
-    busy = [match[1] for name, peak in peaks.items() if (match := _GPU.fullmatch(name)) and peak >= BUSY]
-    return float(len(set(busy))) or None
+def _busy(peaks):
+    """Return the GPUs that were at work, as MLflow's monitor saw it; it watches all of a machine's."""
+    return {match[1] for name, peak in peaks.items() if (match := _GPU.fullmatch(name)) and peak >= BUSY}
 
 
 def _step(record):

@@ -11,6 +11,7 @@ from functools import lru_cache
 from traincost.columns import finite
 from traincost.reading.formats import files, sqlite
 from traincost.reading.formats.files import Unreadable, read_bytes, shortened
+from traincost.reading.formats.power import Samples, is_power
 from traincost.reading.formats.yaml_text import parse_yaml
 
 MAX_ENTRIES = 20_000  # parameters or metrics of one run
@@ -46,6 +47,7 @@ class Record:
     params: dict = field(default_factory=dict)  # name to text
     metrics: dict = field(default_factory=dict)  # name to the last value
     peaks: dict = field(default_factory=dict)  # of the monitor's metrics (system/…), the largest value
+    power: Samples = field(default_factory=Samples)  # of its GPUs, as the monitor sampled it
     folder: str = ""  # below that of the store, in a store of files
     problem: str = ""  # why it cannot be read
     notes: list = field(default_factory=list)
@@ -101,6 +103,13 @@ def _add_metrics(rows, records):
     for key, value, run_id in rows.of("metrics", query):
         if run_id in records and finite(value):
             _set(records[run_id].peaks, str(key), value, records[run_id].notes)
+    query = (
+        "SELECT key, value, timestamp, run_uuid FROM metrics WHERE key >= 'system/' AND key < 'system0' "
+        "AND key LIKE '%_power_usage_watts' AND is_nan = 0"
+    )
+    for key, value, timestamp, run_id in rows.of("metrics", query):
+        if run_id in records and finite(value) and finite(timestamp):
+            records[run_id].power.add(str(key), timestamp / 1000, value)
 
 
 def _set(mapping, name, value, notes):
@@ -230,7 +239,7 @@ def _contents(folder, notes, wanted=None):
 def _add_file_metrics(record, folder):
     """Take from each file of ``timestamp value step`` lines the last step's value."""
     for name, content in _contents(folder, record.notes):
-        latest, peak = None, None
+        latest, peak, sampled = None, None, is_power(name)
         for line in content.splitlines():
             point = _point(line)
             if point is None:
@@ -239,6 +248,8 @@ def _add_file_metrics(record, folder):
             record.last_ms = max(record.last_ms or 0, timestamp) or None
             latest = point if latest is None or (step, timestamp) >= latest[:2] else latest
             peak = value if finite(value) and (peak is None or value > peak) else peak
+            if sampled and finite(value):
+                record.power.add(name, timestamp / 1000, value)
         if latest is None:
             record.notes.append(f"metrics/{shortened(name, 80)} holds no value: left out")
             continue

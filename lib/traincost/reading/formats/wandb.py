@@ -9,7 +9,8 @@ this order: W&B writes the log in whole blocks of 32 KiB, so that of a run that 
 cut; and without it a crashed run leaves the same files as any other.
 
 The runtime is W&B's own (``_wandb.runtime``, whole seconds); where that is missing or zero, the
-time until the last row that was logged (``_runtime``). The run's id is W&B's.
+time until the last row that was logged (``_runtime``). The run's id is W&B's. The energy is of the GPUs
+whose power W&B sampled: those of the run's own process, where it tells them from the machine's.
 """
 
 import os
@@ -18,8 +19,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from traincost.columns import finite
-from traincost.reading.formats import endings, files
+from traincost.reading.formats import endings, files, json_lines
 from traincost.reading.formats.files import Unreadable, mapping_in, parse_json, read_bytes, shortened
+from traincost.reading.formats.power import Samples, add_energy
 from traincost.reading.formats.run import Run, flat, iso, runtime, without_identity
 from traincost.reading.formats.statuses import (
     COMPLETED,
@@ -37,7 +39,8 @@ from traincost.reading.formats.yaml_text import parse_yaml
 NAME = "wandb"
 TITLE = "Weights & Biases runs (wandb/)"
 CONFIG_NAME, SUMMARY_NAME, METADATA_NAME = "config.yaml", "wandb-summary.json", "wandb-metadata.json"
-DEBUG_NAME, OUTPUT_NAME = "debug.log", "output.log"
+DEBUG_NAME, OUTPUT_NAME, EVENTS_NAME = "debug.log", "output.log", "wandb-events.jsonl"
+TRACKER = "Weights & Biases"
 _LOG = re.compile(r"run-(.+)\.wandb")
 _FOLDER = re.compile(r"(?:offline-)?run-(\d{8}_\d{6})-(.+)")
 _LATEST = "latest-run"
@@ -107,10 +110,27 @@ def _run(place, run_id):
     run.reason = run.reason or reason
     _add_machine(run, log, metadata)
     run.leg_s = _leg(log, summary, metadata, debug)
+    add_energy(run, log.power if log and log.power.series else _events(place), TRACKER)
     twin = _twin(place, own_id)
     if twin:
         run.end("duplicate", f"is a copy of {twin}")
     return run
+
+
+def _events(place):
+    """Return the power in the log of system metrics that older versions kept among the run's files."""
+    power = Samples()
+    if not place.files or EVENTS_NAME not in files.names(place.files):
+        return power
+    try:
+        for row in json_lines.objects(os.path.join(place.files, EVENTS_NAME)):
+            time_s = row.get("_timestamp")
+            for name, watts in row.items() if finite(time_s) else ():
+                if finite(watts):
+                    power.add(name, time_s, watts)
+    except Unreadable:
+        pass  # what was read of it counts
+    return power
 
 
 def _add_machine(run, log, metadata):

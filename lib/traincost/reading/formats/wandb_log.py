@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from traincost.columns import finite
 from traincost.reading.formats import wire
 from traincost.reading.formats.files import Unreadable, opened, parse_json
+from traincost.reading.formats.power import Samples, is_power
 from traincost.reading.formats.run import MAX_DEPTH
 
 MAX_RECORDS = 2_000_000  # of one log
@@ -32,13 +33,15 @@ class Log:
     host: str = ""
     program: str = ""
     gpu: str = ""
+    power: Samples = field(default_factory=Samples)
     problem: str = ""
 
 
 _MAGIC = b":W&B\xe1\xbe\x00"
 _BLOCK = 32768
 _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
-_HISTORY, _SUMMARY, _CONFIG, _RUN, _EXIT, _ENVIRONMENT = 2, 3, 5, 17, 18, 26  # fields of a record
+# Fields of a record.
+_HISTORY, _SUMMARY, _CONFIG, _STATS, _RUN, _EXIT, _ENVIRONMENT = 2, 3, 5, 7, 17, 18, 26
 
 
 def read_log(path):
@@ -80,9 +83,23 @@ def _add(log, fields):
         _update(log.config, config, 1)
     for summary in wire.inside(fields, _SUMMARY):
         _update(log.summary, summary, 1)
+    for sampled in fields.get(_STATS, ()):
+        if isinstance(sampled, bytes) and b"powerWatts" in sampled:
+            _add_power(log.power, wire.message(sampled))
     for ending in wire.inside(fields, _EXIT):
         log.exit_code = wire.signed(wire.last(ending, 1, int, 0))
         log.exit_runtime_s = wire.last(ending, 2, int, 0)
+
+
+def _add_power(power, sampled):
+    """Take the power of GPUs from what was sampled of the machine at one time."""
+    for time in wire.inside(sampled, 2):
+        time_s = wire.last(time, 1, int, 0) + wire.last(time, 2, int, 0) / 1e9
+        for item in wire.inside(sampled, 3):
+            name = wire.text(wire.last(item, 1, bytes, b""))
+            watts = _item_value(item) if is_power(name) else None
+            if finite(watts):
+                power.add(name, time_s, watts)
 
 
 def _update(values, message, number):

@@ -73,6 +73,9 @@ def _where(problem):
     return f"{text} (line {mark.line + 1})" if mark else text
 
 
+_MERGE, _NO_TEXT = "<<", "(a key that is no text)"
+
+
 class _Plain:
     """Nodes to values, with one budget for a whole document."""
 
@@ -88,13 +91,23 @@ class _Plain:
         if node.tag not in _PLAIN:
             return self._opaque(node, depth)
         if isinstance(node, yaml.MappingNode):
-            return {self._key(key): self.value(value, depth + 1) for key, value in node.value}
+            return self._mapping(node, depth)
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, depth + 1) for item in node.value]
         return _scalar(node)
 
+    def _mapping(self, node, depth):
+        values = {}
+        for key, value in node.value:
+            name = self._key(key)
+            if name in values and name not in (_MERGE, _NO_TEXT):
+                line = key.start_mark.line + 1
+                raise Unreadable(f"has {shortened(name, 80)!r} twice in one mapping (line {line})")
+            values[name] = self.value(value, depth + 1)
+        return values
+
     def _key(self, node):
-        return node.value if isinstance(node, yaml.ScalarNode) else "(a key that is no text)"
+        return node.value if isinstance(node, yaml.ScalarNode) else _NO_TEXT
 
     def _opaque(self, node, depth):
         tag = node.tag.removeprefix(_STANDARD)
