@@ -14,7 +14,10 @@ PAGE = (
     f'<main>{SITE_START}{SITE_END}<p>3 runs took <data value="12.345678901">12.3 s</data></p>'
     '<table id="table-versions"><td>numpy</td><td>2.4.6</td></table></main>'
 )
-JSON = '{"n_runs": 3, "numbers": {"a": 0.1234567890123, "p": 1.2e-17}, "versions": {"numpy": "2.4.6"}}'
+JSON = (
+    '{"n_runs": 3, "numbers": {"a": 0.1234567890123, "p": 1.2e-17}, "versions": {"numpy": "2.4.6"},'
+    ' "rows": [{"name": "numpy", "version": "2.4.6"}]}'
+)
 
 
 def put(root, page=PAGE, data=JSON, **tables):

@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)")
 # What does not count: the links of the site, and the versions in a page and in its JSON.
 _ASIDE = re.compile(
     rf'{SITE_START}.*?{SITE_END}|<table id="table-versions">.*?</table>|href="data:[^"]*package,version[^"]*"'
-    r'|"versions": \{[^{}]*\}',
+    r'|"versions": \{[^{}]*\}|\{\s*"name": "[^"]*",\s*"version": "[^"]*"\s*\}',
     re.DOTALL,
 )
 _PICTURE = re.compile(r"data:image/png;base64,([A-Za-z0-9+/=]+)")
