@@ -71,10 +71,49 @@ def test_renderers_of_markdown_see_text(render, text):
     assert f"<li>lost: {seen}</li>" in body
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+FORMULAS = [
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "\n=1",
+    " =1",
+    "\xa0+1",
+    "\x00=1",
+    "\ufeff=1",
+    "\u200b-1",
+]
+FORMULAS += [
+    '"=1"',
+    "'=1",
+    "＝1+1",
+    "－1",
+    "=cmd|'/C calc'!A0",
+    "a;=1",
+    "a\t@SUM(A1)",
+    "a\n=1",
+    "a\r\n +1",
+    "a;b;\x00=1",
+]
+UNSEEN = ' \t\r\n\xa0\x00\ufeff\u200b"'
+
+
+@pytest.mark.parametrize("text", FORMULAS)
 def test_csv_is_no_formula(text):
-    rows = list(csv.reader(io.StringIO(table([text]).to_csv(), newline="")))
-    assert rows[1] == [f"'{text}", "1.005"]
+    """Nor with semicolons or tabs between cells, or without the signs that are not seen."""
+    (name, value) = list(csv.reader(io.StringIO(table([text]).to_csv(), newline="")))[1]
+    assert value == "1.005"
+    assert name.replace("'", "") == text.replace("'", "")
+    assert not re.match(r"[=+\-@\t\r\n＝＋－＠]", name)
+    for cell in re.split(r"[;\t\r\n|]", name):
+        assert not re.match(r"[=+\-@＝＋－＠]", cell.lstrip(UNSEEN)), cell
+
+
+@pytest.mark.parametrize("text", ["a-1", "a=b", "(0.9, -0.999)", "x@y", "1e-3", "lr=0.1, seed=1", "it's"])
+def test_text_that_is_no_formula_is_whole_in_csv(text):
+    assert list(csv.reader(io.StringIO(table([text]).to_csv(), newline="")))[1][0] == text
 
 
 def test_csv_has_values_whole_and_missing_ones_empty():

@@ -59,8 +59,10 @@ _LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _DOUBLED = re.compile(r"([-',])(?=\1)")  # which fonts draw as one sign
 # Letters with accents, and signs, that every LaTeX knows without a package.
 _LATIN = {*map(chr, range(0xA1, 0x180)), *"‘’“”…€•†‡‰™"} - {*"«»ÐÞðþĄąĐđĘęĦħĮįĸĿŀŉŊŋŦŧŲųſ"}
-# What a spreadsheet takes for the beginning of a formula.
-_FORMULA = re.compile(r"^[=+\-@\t\r\n＝＋－＠]")
+# What a spreadsheet takes for the beginning of a formula: such a sign at the beginning of a cell, which in
+# many countries ends at a semicolon; some leave out what is not seen before it, NUL for one.
+_UNSEEN = r"[\s\"'\x00-\x1f\x7f-\x9f\xad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]*"
+_FORMULA = re.compile(rf"((?:^|[;|\t\r\n]){_UNSEEN})(?=[=+\-@＝＋－＠])")
 
 
 def latex(columns, rows):
@@ -115,7 +117,7 @@ def markdown_text(text):
 def rows_as_csv(columns, rows):
     """Return rows as CSV: numbers in full, missing ones empty.
 
-    Text that a spreadsheet would take for a formula starts with an apostrophe.
+    An apostrophe stands before what a spreadsheet would take for a formula, and before a first tab.
     """
     return "".join(map(_line, (columns, *rows)))
 
@@ -134,4 +136,5 @@ def _spreadsheet(value):
     if isinstance(value, bool | int | float):
         return value
     text = ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
-    return f"'{text}" if _FORMULA.match(text) else text
+    text = _FORMULA.sub(r"\1'", text)
+    return f"'{text}" if text.startswith(("\t", "\r", "\n")) else text
