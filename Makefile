@@ -31,7 +31,7 @@ page: install ## build the shipped pages: the sweep's, the comparison, the compu
 test: install ## run the tests that take no more than a few minutes
 	@$(RUN) pytest -n auto -m "not slow and not torch and not browser and not scale"
 
-test-all: install ## run every test; needs all extras and a Chromium
+test-all: install ## run every test; needs all extras, a Chromium and a LaTeX
 	@$(RUN) pytest -n auto
 
 bench: install ## measure against floor and peers (the peers and torch extras; PEERS_VENV=FOLDER adds ydata-profiling)

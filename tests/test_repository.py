@@ -9,6 +9,7 @@ import nbformat
 import pytest
 import yaml
 from conftest import ROOT
+from dependency_ends import oldest
 
 from traincost.pages.parameters import INPUTS, checked, declared
 
@@ -109,6 +110,28 @@ def test_constraints_name_every_requirement_once_and_exactly():
     extras = project["optional-dependencies"].values()
     wanted = [*project["dependencies"], *(entry for extra in extras for entry in extra)]
     assert set(requirements(wanted)) <= pinned
+
+
+def test_every_requirement_has_a_lower_bound_alone():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = oldest(project)
+    assert len(wanted) > len(project["dependencies"])
+    assert all(re.fullmatch(r"[a-z0-9-]+==[0-9.]+", entry) for entry in wanted)
+
+
+# What Python 3.12 and 3.13 took away.
+REMOVED = (
+    "aifc|asynchat|asyncore|audioop|cgi|cgitb|chunk|crypt|distutils|imghdr|imp|lib2to3|mailcap|msilib|nis|nntplib"
+    "|ossaudiodev|pipes|smtpd|sndhdr|spwd|sunau|telnetlib|uu|xdrlib"
+)
+
+
+def test_no_module_is_imported_that_newer_pythons_lack():
+    for path, _ in modules():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+        names |= {n.module or "" for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+        assert not [name for name in names if re.fullmatch(REMOVED, name.split(".")[0])], path
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

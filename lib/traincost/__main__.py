@@ -7,6 +7,7 @@ the limit, 4 too few runs to tell, and 5 runs were lost.
 Help must come at once, so each command imports what it needs when it runs.
 """
 
+import logging
 import os
 import sys
 
@@ -22,6 +23,7 @@ CELL_FAILED, USAGE_ERROR, INTERRUPTED = 1, 2, 130
 
 def main(arguments=None):
     """Run one command; return its exit status."""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # a home that keeps no cache is no matter here
     try:
         return commands.main(arguments, prog_name="traincost", standalone_mode=False) or 0
     except click.Abort:

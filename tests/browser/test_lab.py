@@ -23,6 +23,7 @@ pytestmark = [
 ]
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 PAYLOAD = "<img src=x onerror=alert(1)>"
+FORMULA = r"$\href{javascript:alert(1)}{x}$"
 CELLS = ".jp-Notebook .jp-Cell"
 ERRORS = '[data-mime-type="application/vnd.jupyter.error"]'
 MINUTE_MS = 60_000
@@ -38,7 +39,7 @@ def folder(tmp_path_factory):
             folder / "runs" / "hostile" / f"r{i}",
             record(
                 f"{PAYLOAD}{i}",
-                config={PAYLOAD: f"{PAYLOAD}{i % 2}", "status": i % 3},
+                config={PAYLOAD: f"{PAYLOAD}{i % 2}", "status": i % 3, FORMULA: f"{FORMULA}{i // 2 % 2}"},
                 runtime_s=10.0 + 7 * (i % 2) + i / 10,
                 sections={PAYLOAD: {"seconds": 5.0, "count": 3}},
                 status="failed" if i > 9 else "completed",
@@ -344,4 +345,5 @@ def test_text_from_runs_is_text_to_widgets_and_tables(lab, address):
     picker(lab, PAYLOAD).locator("select").select_option(index=1)
     lab.wait_for_selector("p:text('5 of 10 completed runs')")
     assert lab.locator("img[onerror]").count() == 0
+    assert lab.locator("mjx-container, a[href^=javascript]").count() == 0
     assert lab.locator(ERRORS).count() == 0

@@ -6,6 +6,7 @@ import pytest
 from conftest import ROOT
 
 from traincost.pages import publish
+from traincost.pages.alike import is_alike
 
 
 @pytest.mark.slow
@@ -21,3 +22,5 @@ def test_the_tour_is_a_page_with_its_code(tmp_path):
     assert "Left out of this page" not in html
     report = json.loads((tmp_path / "tour.json").read_text(encoding="utf-8"))
     assert report["numbers"]["slowest.sections.epoch/train.share"] > 0
+    # Built again, it shows the same: nothing on it is left to chance.
+    assert is_alike("tour.html", (ROOT / "reports/tour/tour.html").read_bytes(), html.encode("utf-8"))

@@ -36,7 +36,7 @@ def read_beside_a_good_run(root, content, name="bad"):
         (b"\xef\xbb\xbf{}", "byte-order mark"),
         ("[1, 2]", "holds a JSON list at the top"),
         ("3", "holds a JSON int at the top"),
-        ("[" * 5000 + "]" * 5000, "nested too deep"),
+        ("[" * 100_000 + "]" * 100_000, "nested too deep"),
         (record(runtime_s=float("nan")), "runtime_s is not finite"),
         (record(runtime_s=float("inf")), "runtime_s is not finite"),
         (record(runtime_s=-3.0), "must be above zero, got -3"),

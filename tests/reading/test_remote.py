@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -22,6 +23,14 @@ from traincost.pages import publish
 from traincost.reading import batch, refreshing, remote
 from traincost.reading.collection import read_collection
 
+FAULTS = ("reset", "partial", "short", "long", "slow")
+REFUSALS = {  # code to status, and what is said of it
+    "ExpiredToken": (400, "the credentials have expired"),
+    "InvalidAccessKeyId": (403, "the access key is not known there"),
+    "SignatureDoesNotMatch": (403, "the secret key is not that of the access key"),
+    "RequestTimeTooSkewed": (403, "the clock of this machine is wrong"),
+}
+ONE_DENIED = {"AccessDenied": (403, "")}
 KEY, SECRET = "AKIAIOSFODNN7EXAMPLE", "a-secret-that-must-not-show"
 
 
@@ -74,7 +83,8 @@ def test_a_failure_that_passes_is_waited_out(monkeypatch):
 
     assert remote.retried(call) == "done"
     assert waits == [remote.FIRST_WAIT_S, 2 * remote.FIRST_WAIT_S]
-    with pytest.raises(OSError, match="failed 6 times, at last with OSError: no"):
+    monkeypatch.setattr(remote, "PATIENCE_S", 0)
+    with pytest.raises(OSError, match="failed 3 times, at last with no"):
         remote.retried(lambda: (_ for _ in ()).throw(OSError("no")))
 
 
@@ -105,7 +115,9 @@ class Line(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     port = 0
-    unavailable = dropped = 0  # how many of the next requests fail so
+    unavailable = dropped = broken = 0  # how many of the next requests fail so
+    fault = ""  # how the broken ones are (`FAULTS`, or the code of a refusal)
+    path_of_faults = ""  # that the broken ones have in their paths
     denied = False
     seen = 0
     lock = threading.Lock()
@@ -117,6 +129,8 @@ class Line(BaseHTTPRequestHandler):
             unavailable, dropped = cls.unavailable > 0, cls.dropped > 0 and not cls.unavailable > 0
             cls.unavailable -= unavailable
             cls.dropped -= dropped
+            broken = cls.broken > 0 and cls.path_of_faults in self.path
+            cls.broken -= broken
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if dropped:
             self.close_connection = True
@@ -125,10 +139,13 @@ class Line(BaseHTTPRequestHandler):
             self._answer(503, {}, b"<Error><Code>SlowDown</Code><Message>Slow down</Message></Error>")
         elif cls.denied:
             self._answer(403, {}, b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>")
+        elif broken and self.fault in REFUSALS | ONE_DENIED:
+            error = f"<Error><Code>{self.fault}</Code><Message>No {KEY}</Message></Error>"
+            self._answer((REFUSALS | ONE_DENIED)[self.fault][0], {}, error.encode())
         else:
-            self._pass_on(body)
+            self._pass_on(body, self.fault if broken else "")
 
-    def _pass_on(self, body):
+    def _pass_on(self, body, fault=""):
         connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.request(self.command, self.path, body, dict(self.headers))
         response = connection.getresponse()
@@ -137,15 +154,35 @@ class Line(BaseHTTPRequestHandler):
         headers = {name: value for name, value in response.getheaders() if name.lower() not in left_out}
         if self.command != "HEAD":
             headers = {name: value for name, value in headers.items() if name.lower() != "content-length"}
-        self._answer(response.status, headers, content)
         connection.close()
+        if fault:
+            self._break(fault, response.status, headers, content)
+        else:
+            self._answer(response.status, headers, content)
 
-    def _answer(self, status, headers, content):
+    def _break(self, fault, status, headers, content):
+        """Answer as a line does that fails meanwhile."""
+        half = content[: len(content) // 2]
+        if fault == "slow":
+            time.sleep(1)
+            self._answer(status, headers, content)
+        elif fault == "stalled":
+            time.sleep(30)
+        elif fault == "short":  # whole by its own words
+            self._answer(status, headers, half)
+        else:
+            self._answer(status, headers, half, len(content) + (fault == "long"))
+            self.close_connection = True
+            if fault == "reset":
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+
+    def _answer(self, status, headers, content, length=None):
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
         if self.command != "HEAD":
-            self.send_header("Content-Length", str(len(content)))
+            self.send_header("Content-Length", str(len(content) if length is None else length))
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(content)
@@ -252,6 +289,7 @@ def test_a_line_that_fails_gives_what_a_good_one_gives(tmp_path, line, monkeypat
     (root / "tree" / "manifest.json").write_text(json.dumps({"settings": {"lr": 1}}))
     upload(root, "small", line.port)
     monkeypatch.setattr(batch, "BATCH", 25)
+    monkeypatch.setattr(remote, "FIRST_WAIT_S", 0.02)
     line.unavailable, line.dropped = 20, 5
     assert_same(read_collection("s3://small/runs"), read_collection(root))
     assert line.unavailable == line.dropped == 0
@@ -276,3 +314,116 @@ def test_denied_access_and_missing_places_are_told_in_one_line(tmp_path, line, c
         assert error.count("\n") == 1
         assert KEY not in error
         assert SECRET not in error
+
+
+def pairs_of_runs(folder, port, bucket):
+    """Make two collections of eight runs, and upload them; return their URLs."""
+    for name, factor in (("before", 1.0), ("after", 1.02)):
+        for i in range(8):
+            runtime_s = factor * (100 + 10 * (i // 2) + i % 2)
+            config = {"task": "abcd"[i // 2], "seed": i % 2}
+            write_run(folder / name / f"r{i}", record(f"{name}{i}", config=config, runtime_s=runtime_s))
+    upload(folder, bucket, port)
+    return [f"s3://{bucket}/runs/{name}" for name in ("before", "after")]
+
+
+def told_once(capsys):
+    """Return what was said on standard error: one line, without a credential or a traceback."""
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1, error
+    assert not any(secret in error for secret in (KEY, SECRET, "Traceback"))
+    return error
+
+
+@pytest.mark.scale
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_broken_line_changes_no_answer(tmp_path, line, capsys, monkeypatch, fault):
+    before, after = pairs_of_runs(tmp_path, line.port, f"broken-{fault}")
+    monkeypatch.setattr(remote, "FIRST_WAIT_S", 0.01)
+    line.fault = fault
+    here = [str(tmp_path / name) for name in ("before", "after")]
+    said = []
+    for places in (here, (before, after)):
+        line.broken, files = 5, [str(tmp_path / name) for name in ("check.json", "check.xml", "check.md")]
+        options = [
+            part for pair in zip(("--json", "--junit", "--markdown"), files, strict=True) for part in pair
+        ]
+        status = main(["check", *places, *options])
+        said.append((status, capsys.readouterr().out))
+    assert said[0] == said[1]
+    assert line.broken == 0
+    line.broken = 5
+    assert main(["index", before, "-o", f"s3://broken-{fault}/index"]) == 0
+    assert line.broken == 0
+    line.broken = 5
+    assert_same(read_collection(f"s3://broken-{fault}/index"), read_collection(here[0]))
+    assert line.broken == 0
+
+
+@pytest.mark.scale
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("fault", ["reset", "partial", "short", "stalled"])
+def test_a_line_that_stays_broken_is_told_once(tmp_path, line, capsys, monkeypatch, fault):
+    import s3fs
+
+    before, after = pairs_of_runs(tmp_path, line.port, f"down-{fault}")
+    assert main(["index", before, "-o", f"s3://down-{fault}/index"]) == 0
+    capsys.readouterr()
+    monkeypatch.setattr(remote, "PATIENCE_S", 0)
+    monkeypatch.setattr(s3fs.S3FileSystem, "read_timeout", 0.3)
+    s3fs.S3FileSystem.clear_instance_cache()
+    line.fault, line.broken = fault, 10**9
+    for line.path_of_faults in ("", "run.json"):
+        for command in (
+            ["check", before, after, "--json", str(tmp_path / "check.json")],
+            ["check", str(tmp_path / "before"), after, "--json", str(tmp_path / "check.json")],
+            ["index", before, "-o", str(tmp_path / "index")],
+            ["formats", before],
+        ):
+            assert main(command) == 2, command
+            told = told_once(capsys)
+            assert "cannot be read: failed 3 times" in told
+    assert not (tmp_path / "check.json").exists()
+    assert not list(tmp_path.glob("index/*.parquet"))
+    line.path_of_faults = "down-"
+    assert main(["index", str(tmp_path / "before"), "-o", f"s3://down-{fault}/index"]) == 2
+    assert "failed 3 times" in told_once(capsys)
+    line.broken = 0
+    assert_same(read_collection(f"s3://down-{fault}/index"), read_collection(tmp_path / "before"))
+
+
+@pytest.mark.scale
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_credentials_that_expire_meanwhile_are_told_once(tmp_path, line, capsys, refusal):
+    bucket = f"expired-{refusal.lower()}"
+    before, after = pairs_of_runs(tmp_path, line.port, bucket)
+    line.fault, line.broken, line.path_of_faults = refusal, 10**9, "r7/run.json"  # the others were read
+    for command in (
+        ["check", before, after, "--json", str(tmp_path / "check.json")],
+        ["compare", before, after, "-o", str(tmp_path / "out")],
+        ["index", before, "-o", str(tmp_path / "index")],
+    ):
+        assert main(command) == 2
+        assert f"access denied: {REFUSALS[refusal][1]}" in told_once(capsys)
+    line.path_of_faults = "parquet"
+    assert main(["index", before, "-o", f"s3://{bucket}/index"]) == 2
+    assert f"access denied: {REFUSALS[refusal][1]}" in told_once(capsys)
+    assert not (tmp_path / "check.json").exists()
+    assert not list(tmp_path.glob("out/*.html"))
+    assert not list(tmp_path.glob("index/*.parquet"))
+
+
+@pytest.mark.scale
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_denied_once_is_read_by_the_next_refresh(tmp_path, line, monkeypatch):
+    before, _ = pairs_of_runs(tmp_path, line.port, "partly")
+    line.fault, line.broken, line.path_of_faults = "AccessDenied", 10**9, "r3/run.json"
+    assert index.refresh(before, tmp_path / "index")["read"] == 8
+    found = read_collection(tmp_path / "index")
+    assert len(found.runs) == 7
+    assert found.excluded["reason"].tolist() == ["cannot be opened: access denied"]
+    line.broken = 0
+    assert index.refresh(before, tmp_path / "index") == {"read": 1, "kept": 7, "dropped": 1}
+    assert_same(read_collection(tmp_path / "index"), read_collection(tmp_path / "before"))

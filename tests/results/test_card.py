@@ -17,7 +17,7 @@ from traincost.results.trends import trends
 
 def sheet(folder, n, months=6.0, name="System", source="arXiv:2007.05558", stated=None):
     """Write a CSV of systems whose compute doubles every so many months."""
-    dates = pd.date_range("2016-01-01", periods=n, freq="60D")
+    dates = pd.date_range("2016-01-01", periods=n, freq="30D")
     noise = np.random.default_rng(0).normal(0, 0.1, n)
     flop = 1e20 * 2.0 ** ((dates - dates[0]).days / 30.4 / months) * 10**noise
     frame = pd.DataFrame({"System": [f"{name} {i}" for i in range(n)], "Publication date": dates})

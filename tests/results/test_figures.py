@@ -186,6 +186,7 @@ def test_pieces_of_a_part_lie_end_to_end():
             "part": ["same", "opposed", "undivided"],
             "count_s": [-3.0, -3.0, np.nan],
             "call_s": [-1.0, 1.0, np.nan],
+            "once_s": [0.0, 0.0, np.nan],
             "total_s": [-4.0, -2.0, -2.0],
         }
     )

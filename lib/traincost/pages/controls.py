@@ -19,6 +19,8 @@ MAX_SETTINGS = 12  # with a widget; others are chosen through `where`
 MAX_STOPS = 200  # levels in a list, or places on a range
 HINT = "Where nothing is selected in a list, all of it counts; Ctrl or ⌘ selects several."
 LABEL = {"description_width": "auto"}
+# The lab sets what stands between such signs in a label as a formula, links in it too.
+_NO_FORMULA = str.maketrans("$\\", "＄＼")
 WIDE = {"width": "28em"}
 
 
@@ -38,11 +40,12 @@ def _follow(choice, widget, changes, refusal, _):
         choice.choose(**changes(widget))
         refusal.value = ""
     except ParameterError as problem:
-        refusal.value = str(problem)
+        refusal.value = str(problem).translate(_NO_FORMULA)
 
 
 def _label(name):
-    return clipped(name, MAX_LABEL)
+    """Return a name as a label beside a widget, or in a list, has it."""
+    return clipped(name, MAX_LABEL).translate(_NO_FORMULA)
 
 
 def pickers(choice):

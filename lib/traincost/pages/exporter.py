@@ -23,12 +23,13 @@ from traincost.results import html, markup
 from traincost.results.prose import say
 from traincost.results.provenance import parameters_table, versions_table
 from traincost.results.result import MIME, PAGE_HTML, More, as_html, table_data
-from traincost.results.style import TEMPLATES
+from traincost.results.style import END, NO_FORMULAS, TEMPLATES
 
 SITE_START, SITE_END = "<!--site-->", "<!--/site-->"  # around what `traincost site` writes into a page
 # A style sheet, as a page has its own, and where in a notebook a table is whole.
 _OF_A_NOTEBOOK = re.compile(
-    r'^<style class="traincost">.*?</style>\n|\n?<p class="more whole">.*?</p>', re.DOTALL
+    rf'^<style class="traincost">.*?</style>\n({NO_FORMULAS}\n)?|\n?<p class="more whole">.*?</p>|\n{END}\Z',
+    re.DOTALL,
 )
 # A colour that an output has where there is no style sheet. No text of a run has such quotes.
 _FALLBACK = re.compile(r'(fill|stroke)="var\((--\w+),[^")]*\)"')

@@ -58,7 +58,7 @@ def build(folder):
     for before, entry, after in zip([None, *entries], entries, [*entries[1:], None], strict=False):
         _link(before, entry, after)
     front = folders.at(folder)
-    with front.locked():
+    with folders.told(front), front.locked():
         front.publish({"index.html": exporter.framed(TITLE, _listed(entries)).encode("utf-8")})
     return folder / "index.html"
 
@@ -73,7 +73,7 @@ def _link(before, entry, after):
         if other is not None:
             links.append((how, f"../{other['address']}", other["title"]))
     beside = folders.at(page.parent)
-    with beside.locked():  # a build may replace it just now
+    with folders.told(beside), beside.locked():  # a build may replace it just now
         old = page.read_text(encoding="utf-8")
         new = _placed(old, links)
         if new != old:

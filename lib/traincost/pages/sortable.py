@@ -31,7 +31,7 @@ class Sortable:
         bundle = self.result._repr_mimebundle_()
         said = replace(self.result, blocks=self.result.blocks[:-1]).html()
         table = _datatable(self.result.tables["listing"])
-        shown = f"{style.sheet()}\n{said}\n{table}"
+        shown = style.of_a_notebook(f"{said}\n{table}")
         return {**bundle, "text/html": shown, PAGE_HTML: bundle["text/html"]}
 
 

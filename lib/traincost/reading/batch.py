@@ -12,6 +12,7 @@ import os
 from contextlib import nullcontext
 from dataclasses import dataclass
 
+from traincost.errors import NothingToReport
 from traincost.reading.formats import LOGS, READERS, STORES
 from traincost.reading.formats.files import parse_json, watched
 from traincost.reading.formats.run import Run
@@ -105,6 +106,8 @@ def _read(root, task, path, reader):
     directory = path.rpartition("/")[0] or task.name
     try:
         return READERS[reader].read(f"{root}/{path}", directory)
+    except NothingToReport:  # a store that cannot be reached: none of the others can be read either
+        raise
     except Exception as problem:
         # Readers give reasons for all that is known to happen; this is for what is not.
         reason = f"cannot be read: {type(problem).__name__}: {problem}"
@@ -121,7 +124,9 @@ def _stamped(root, task, path, reader):
         runs = _read(root, task, path, reader)
     states = {_relative(root, name): state for name, state in used.items()}
     if task.versions is not None:
-        states = {name: task.versions.get(name, state) for name, state in states.items()}
+        states = {
+            name: None if state is None else task.versions.get(name, state) for name, state in states.items()
+        }
     return runs, json.dumps(states)
 
 

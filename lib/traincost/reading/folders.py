@@ -7,6 +7,7 @@ Folders of this machine are not used through fsspec: importing it takes longer t
 take to write, and it offers neither locks nor a replacement in one step.
 """
 
+import errno
 import os
 import re
 import shutil
@@ -28,6 +29,7 @@ from traincost.reading.tables import printable
 LOCK = ".lock"
 # Elsewhere there is no lock: what no list names may be the work of a refresh under way.
 LEFTOVER_S = 24 * 3600
+PATIENCE_S, LOOK_S = 600, 0.01  # with another writer, and between two looks for its end
 SCRATCH = "traincost-"  # begins the names of our temporary folders
 SCRATCH_S = 60  # from which age on one that nobody holds is a leftover
 _BESIDE = re.compile(r"\..+\.[0-9a-f]{32}\.tmp")
@@ -84,8 +86,7 @@ class Here:
                 os.makedirs(os.path.dirname(self._of(temporary)), exist_ok=True)
                 with open(self._of(temporary), "xb", opener=partial(os.open, mode=mode)) as file:
                     file.write(files[name])
-                    file.flush()
-                    os.fsync(file.fileno())
+                    _settle(file)
             for temporary, name in beside.items():
                 os.replace(self._of(temporary), self._of(name))
         except BaseException:
@@ -134,6 +135,16 @@ def _beside(name):
     return f"{folder}{slash}.{name[:40]}.{uuid.uuid4().hex}.tmp"
 
 
+def _settle(file):
+    """Wait until a file is on its disk; some file systems of a network or of users know no such thing."""
+    file.flush()
+    try:
+        os.fsync(file.fileno())
+    except OSError as problem:
+        if problem.errno not in (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS):
+            raise
+
+
 def _is_locked(held, place):
     """Lock a folder, or the file of the lock: some network file systems lock only what is written to."""
     if fcntl is None:
@@ -142,10 +153,22 @@ def _is_locked(held, place):
         is_folder = os.path.isdir(place)
         descriptor = os.open(place, os.O_RDONLY if is_folder else os.O_RDWR | os.O_CREAT, 0o666)
         held.callback(os.close, descriptor)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
     except OSError:
         return False
-    return True
+    began = time.monotonic()
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() - began > PATIENCE_S:
+                raise OSError(
+                    f"another process has been writing to it for {PATIENCE_S} s; end it, or wait for it"
+                ) from None
+            time.sleep(LOOK_S)
+        except OSError:  # no locks here
+            return False
+        else:
+            return True
 
 
 def _is_aged(path, seconds):

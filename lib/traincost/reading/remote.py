@@ -21,15 +21,23 @@ from traincost.reading.listing import is_url as is_url  # beside the rest of wha
 from traincost.reading.tables import printable
 
 AT_ONCE = 16  # requests under way
-TRIES = 6
-FIRST_WAIT_S = 0.2  # before the second try; doubled for each further one
+TRIES = 3  # at least
+PATIENCE_S = 30  # with a store that does not answer, or only with failures
+FIRST_WAIT_S = 0.2  # before the second try; doubled for each of the next four
 SMALL_BYTES = 64 * 2**10  # of files that are brought along with those beside them
 GROUP_BYTES = 64 * 2**20  # downloaded together, and held in memory
-# s3fs would ask for the size of each file before it gets it, to get it in pieces.
-_OPTIONS = {"s3": {"max_concurrency": 1}, "s3a": {"max_concurrency": 1}}
+_S3 = ("s3", "s3a")
 # What the file systems of fsspec call the version of a file, the surest first.
 _VERSIONS = ("ETag", "etag", "md5Hash", "content_md5", "LastModified", "last_modified", "mtime", "created")
 _FINAL = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
+# What S3 calls a refusal of who asks, rather than of one file.
+_REFUSED = {
+    "ExpiredToken": "the credentials have expired",
+    "InvalidToken": "the session token is not valid",
+    "InvalidAccessKeyId": "the access key is not known there",
+    "SignatureDoesNotMatch": "the secret key is not that of the access key",
+    "RequestTimeTooSkewed": "the clock of this machine is wrong",
+}
 
 
 class Versions:
@@ -99,37 +107,64 @@ def filesystem(url):
             f"{shown(url)!r}: there is no {scheme!r}; fsspec knows {', '.join(sorted(known))}"
         )
     try:
-        system, path = url_to_fs(url, use_listings_cache=False, **_OPTIONS.get(scheme, {}))
+        system, path = url_to_fs(url, use_listings_cache=False, **_options(scheme, fsspec.config.conf))
     except ImportError as problem:
         raise ParameterError(f"{shown(url)!r} needs a package: {problem}") from None
+    if scheme in _S3:
+        system.retries = 1  # `retried` tries again; both, would take minutes to give up
     return system, path.rstrip("/")
+
+
+def _options(scheme, settings):
+    """Return what a file system is made with, beside the user's settings of fsspec."""
+    if scheme not in _S3:
+        return {}
+    own = settings.get(scheme, {}).get("config_kwargs", {})
+    # s3fs would ask for the size of each file before it gets it, to get it in pieces.
+    return {"max_concurrency": 1, "config_kwargs": {"retries": {"total_max_attempts": 1}, **own}}
 
 
 def why(problem):
     """Return why something failed in a few words, without what may be a credential."""
     if isinstance(problem, PermissionError):
-        return "access denied"
+        return f"access denied{_refusal(problem, ': ')}"
     if isinstance(problem, FileNotFoundError):
         return "does not exist"
-    text = re.sub(r"\?\S*", "", " ".join(str(problem).split()))
-    return f"{type(problem).__name__}: {shown(text)}"
+    text = shown(re.sub(r"\?\S*", "", " ".join(str(problem).split())))
+    # What `retried` raises says already what failed.
+    return text if type(problem) is OSError and not problem.errno else f"{type(problem).__name__}: {text}"
+
+
+def _refusal(problem, before=""):
+    """Return why who asks is refused, with a sign before it; empty where it is a matter of one file."""
+    answer = getattr(problem.__cause__, "response", None) or {}
+    reason = _REFUSED.get(answer.get("Error", {}).get("Code"), "")
+    return reason and before + reason
 
 
 def retried(call, *arguments, **named):
-    """Return what `call` does; it is tried up to `TRIES` times, with longer and longer waits between.
+    """Return what `call` does; it is tried again and again (`_tries`).
 
     What is denied or not there is not tried again. Raises `OSError`.
     """
-    for attempt in range(TRIES):
+    for n in _tries():
         try:
             return call(*arguments, **named)
         except _FINAL:
             raise
         except Exception as problem:
-            if attempt == TRIES - 1:
-                raise OSError(f"failed {TRIES} times, at last with {why(problem)}") from None
-            time.sleep(FIRST_WAIT_S * 2**attempt)
-    return None
+            failure = f"failed {n} times, at last with {why(problem)}"
+    raise OSError(failure)
+
+
+def _tries():
+    """Yield the number of each try, with longer and longer waits between, until `PATIENCE_S` are over."""
+    began, n = time.monotonic(), 0
+    while n < TRIES or time.monotonic() - began < PATIENCE_S:
+        if n:
+            time.sleep(FIRST_WAIT_S * 2 ** min(n - 1, 4))
+        n += 1
+        yield n
 
 
 def files(url):
@@ -221,22 +256,43 @@ class _Stage:
             self._download(group)
 
     def _download(self, names):
-        """Download files together; what fails is tried again, and what fails for good is noted."""
+        """Download files together; what fails is tried again.
+
+        What is denied or gone is noted. Raises `NothingToReport` where the line fails for good, or who asks
+        is refused: without the files that lack for that, any answer would be of some of the runs.
+        """
         self._here.update(names)
-        for attempt in range(TRIES):
-            failed = {}
+        for n in _tries():
+            failed, reason = {}, f"failed {n} times, at last with "
             for name, found in self._contents(names).items():
-                if isinstance(found, bytes):
+                if not isinstance(found, bytes):
+                    failed[name] = found
+                elif not self._is_whole(name, found):
+                    failed[name] = OSError(f"{name} came with {len(found):,} bytes, which it does not have")
+                else:
                     with open(f"{self._folder}/{name}", "wb") as file:
                         file.write(found)
-                else:
-                    failed[name] = found
-            names = [name for name, problem in failed.items() if not isinstance(problem, _FINAL)]
-            if not names or attempt == TRIES - 1:
-                self._problems.update((name, OSError(0, why(p))) for name, p in failed.items())
+            final = {name: problem for name, problem in failed.items() if isinstance(problem, _FINAL)}
+            self._problems.update((name, OSError(0, why(p))) for name, p in final.items())
+            if any(map(_refusal, final.values())):
+                self._give_up(why(next(filter(_refusal, final.values()))))
+            names = [name for name in failed if name not in final]
             if not names:
                 return
-            time.sleep(FIRST_WAIT_S * 2**attempt)
+        self._give_up(reason + why(failed[names[0]]))
+
+    def _give_up(self, reason):
+        raise NothingToReport(f"{shown(self._task.root)!r} cannot be read: {printable(reason)}")
+
+    def _is_whole(self, name, found):
+        """Say whether a content has the length that was listed, or what the file has by now."""
+        size = self._task.versions[name][0]
+        if size is None or len(found) == size:
+            return True
+        try:
+            return retried(self._system.info, f"{self._root}/{name}").get("size") == len(found)
+        except OSError:
+            return False
 
     def _contents(self, names):
         keys = {f"{self._root}/{name}": name for name in names}

@@ -8,6 +8,7 @@ import csv
 import io
 import math
 import re
+from itertools import groupby
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -23,19 +24,45 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': r"\char34{}",
+    "`": r"\textasciigrave{}",
+    "[": "{[}",  # after the end of a row, it and the star would be an option of that end
+    "*": "{*}",
     "±": r"$\pm$",
     "×": r"$\times$",
+    "÷": r"$\div$",
     "−": "$-$",
-    "–": "--",
-    "η": r"$\eta$",
-    "ε": r"$\varepsilon$",
-    "ω": r"$\omega$",
-    "²": r"$^2$",
+    "–": r"\textendash{}",
+    "—": r"\textemdash{}",
     "·": r"$\cdot$",
+    "≈": r"$\approx$",
+    "≤": r"$\le$",
+    "≥": r"$\ge$",
+    "→": r"$\to$",
+    "√": r"$\surd$",
+    "∞": r"$\infty$",
+    "β": r"$\beta$",
+    "γ": r"$\gamma$",
+    "δ": r"$\delta$",
+    "ε": r"$\varepsilon$",
+    "η": r"$\eta$",
+    "λ": r"$\lambda$",
+    "μ": r"$\mu$",
+    "ρ": r"$\rho$",
+    "σ": r"$\sigma$",
+    "χ": r"$\chi$",
+    "ω": r"$\omega$",
+    "Δ": r"$\Delta$",
 }
-# What a spreadsheet takes for the beginning of a formula.
-_FORMULA = re.compile(r"^[=+\-@\t\r\n＝＋－＠]")
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n")
+_LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_DOUBLED = re.compile(r"([-',])(?=\1)")  # which fonts draw as one sign
+# Letters with accents, and signs, that every LaTeX knows without a package.
+_LATIN = {*map(chr, range(0xA1, 0x180)), *"‘’“”…€•†‡‰™"} - {*"«»ÐÞðþĄąĐđĘęĦħĮįĸĿŀŉŊŋŦŧŲųſ"}
+# What a spreadsheet takes for the beginning of a formula: such a sign at the beginning of a cell, which in
+# many countries ends at a semicolon; some leave out what is not seen before it, NUL for one.
+_UNSEEN = r"[\s\"'\x00-\x1f\x7f-\x9f\xad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]*"
+_FORMULA = re.compile(rf"((?:^|[;|\t\r\n]){_UNSEEN})(?=[=+\-@＝＋－＠])")
 
 
 def latex(columns, rows):
@@ -44,8 +71,34 @@ def latex(columns, rows):
 
 
 def latex_text(text):
-    """Escape text for LaTeX; line breaks and control characters become spaces."""
-    return "".join(_LATEX.get(c, c if c.isprintable() else " ") for c in str(text))
+    """Escape text for LaTeX; line breaks and control characters become spaces.
+
+    Signs that only XeLaTeX and LuaLaTeX can set, with a font that has them, are named by their code
+    points for any other.
+
+    >>> print(latex_text("10²⁰ --lr 漢字"))
+    10$^{20}$ -{}-{}lr \\ifdefined\\Umathchar 漢字\\else U+6F22 U+5B57\\fi{}
+    """
+    text = "".join(c if c.isprintable() else " " for c in str(text))
+    return "".join(_set(kind, "".join(signs)) for kind, signs in groupby(text, _kind))
+
+
+def _kind(sign):
+    """Return how LaTeX sets a sign."""
+    if ord(sign) in _RAISED:
+        return "raised"
+    if ord(sign) in _LOWERED:
+        return "lowered"
+    return "plain" if sign in _LATEX or sign in _LATIN or sign.isascii() else "other"
+
+
+def _set(kind, signs):
+    if kind == "plain":
+        return _DOUBLED.sub(r"\1{}", "".join(_LATEX.get(sign, sign) for sign in signs))
+    if kind == "other":
+        codes = " ".join(f"U+{ord(sign):04X}" for sign in signs)
+        return rf"\ifdefined\Umathchar {signs}\else {codes}\fi{{}}"
+    return f"$^{{{signs.translate(_RAISED)}}}$" if kind == "raised" else f"$_{{{signs.translate(_LOWERED)}}}$"
 
 
 def markdown(columns, rules, rows):
@@ -57,14 +110,14 @@ def markdown(columns, rules, rows):
 def markdown_text(text):
     """Escape what Markdown or HTML would read as markup."""
     text = "".join(c if c.isprintable() else " " for c in str(text))
-    text = re.sub(r"([\\`*_{}\[\]()#+!|~$@:])", r"\\\1", text)
+    text = re.sub(r"([\\`*_{}\[\]()#+!|~^$@:]|=(?==)|(?<=\bwww)\.)", r"\\\1", text, flags=re.IGNORECASE)
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def rows_as_csv(columns, rows):
     """Return rows as CSV: numbers in full, missing ones empty.
 
-    Text that a spreadsheet would take for a formula starts with an apostrophe.
+    An apostrophe stands before what a spreadsheet would take for a formula, and before a first tab.
     """
     return "".join(map(_line, (columns, *rows)))
 
@@ -83,4 +136,5 @@ def _spreadsheet(value):
     if isinstance(value, bool | int | float):
         return value
     text = ", ".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
-    return f"'{text}" if _FORMULA.match(text) else text
+    text = _FORMULA.sub(r"\1'", text)
+    return f"'{text}" if text.startswith(("\t", "\r", "\n")) else text

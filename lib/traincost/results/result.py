@@ -309,7 +309,7 @@ class Result:
         return "\n".join([*own, *(part.html() for part in self.parts.values())])
 
     def _repr_html_(self):
-        return f"{style.sheet()}\n{self.html()}"
+        return style.of_a_notebook(self.html())
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return {"text/plain": repr(self), "text/html": self._repr_html_(), MIME: self.data()}

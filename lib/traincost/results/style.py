@@ -5,6 +5,8 @@ import importlib.resources
 import re
 
 TEMPLATES = importlib.resources.files("traincost.results") / "templates"
+# For the MathJax of today, and that of before.
+NO_FORMULAS, END = '<div class="mathjax_ignore tex2jax_ignore">', "</div><!--/traincost-->"
 
 
 @functools.cache
@@ -20,3 +22,11 @@ def sheet():
         f'[data-jp-theme-light="false"] .jp-OutputArea {{ {dark} }}\n'
         f"{(TEMPLATES / 'lab.css').read_text(encoding='utf-8')}</style>"
     )
+
+
+def of_a_notebook(made):
+    """Return HTML as a notebook shows it: with the style sheet, and no formulas.
+
+    The lab would set what stands between two dollar signs as one, and links that are written in it.
+    """
+    return f"{sheet()}\n{NO_FORMULAS}\n{made}\n{END}"

@@ -39,7 +39,7 @@ def opened(path, limit_mib=None):
         with os.fdopen(descriptor, "rb", buffering=0, closefd=False) as file:
             yield file
     except OSError as problem:
-        raise Unreadable(f"cannot be read: {_why(problem)}") from None
+        raise _failed(path, "read", problem) from None
     finally:
         os.close(descriptor)
 
@@ -50,7 +50,7 @@ def read_bytes(path, limit_mib=None):
     try:
         found = _all_of(descriptor, status.st_size)
     except OSError as problem:
-        raise Unreadable(f"cannot be read: {_why(problem)}") from None
+        raise _failed(path, "read", problem) from None
     finally:
         os.close(descriptor)
     if (watch := _WATCH.get()) is not None:
@@ -75,7 +75,7 @@ def _descriptor(path, limit_mib):
     try:
         descriptor = os.open(path, _READ_ONLY)
     except (OSError, ValueError) as problem:
-        raise Unreadable(f"cannot be opened: {_why(problem)}") from None
+        raise _failed(path, "opened", problem) from None
     try:
         status = os.fstat(descriptor)
         _refuse(status, MAX_FILE_MIB if limit_mib is None else limit_mib)
@@ -85,9 +85,17 @@ def _descriptor(path, limit_mib):
     except BaseException as problem:
         os.close(descriptor)
         if isinstance(problem, OSError):
-            raise Unreadable(f"cannot be opened: {_why(problem)}") from None
+            raise _failed(path, "opened", problem) from None
         raise
     return descriptor, status
+
+
+def _failed(path, how, problem):
+    """Return why a file cannot be used; one that is there may be read another time, without a change."""
+    watch = _WATCH.get()
+    if watch is not None and not isinstance(problem, FileNotFoundError | NotADirectoryError):
+        watch[path] = None
+    return Unreadable(f"cannot be {how}: {_why(problem)}")
 
 
 def _refuse(status, limit_mib):
