@@ -57,7 +57,7 @@ def places(tmp_path):
 
 
 @pytest.mark.slow
-def test_runs_and_a_home_that_are_read_only_give_a_page(places):
+def test_read_only_runs_and_a_read_only_home_give_a_page(places):
     done = ran("page", places / "runs", "-o", places / "open", home=places / "home", prefix=NOBODY)
     assert done == (0, f"{places / 'open' / 'profiling.html'}\n", "")
     assert "cache" not in (places / "open" / "profiling.html").read_text(encoding="utf-8")
@@ -76,7 +76,7 @@ COMMANDS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_folder_that_cannot_be_written_is_told_in_one_line(places, name):
+def test_an_unwritable_folder_is_told_in_one_line(places, name):
     (places / "closed").chmod(0o755)
     (places / "closed" / "x.json").write_text('{"format": "traincost/report/1", "title": "x"}')
     (places / "closed").chmod(0o555)
@@ -135,7 +135,7 @@ def test_a_disk_that_fails_is_told(tmp_path, monkeypatch):
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a", "old")]
 
 
-def test_a_writer_that_does_not_end_is_not_waited_for_without_end(tmp_path, monkeypatch):
+def test_a_writer_without_end_is_waited_for_only_so_long(tmp_path, monkeypatch):
     monkeypatch.setattr(folders, "PATIENCE_S", 0.2)
     first, second = folders.at(tmp_path), folders.at(tmp_path)
     with first.locked():

@@ -420,10 +420,10 @@ def test_credentials_that_expire_meanwhile_are_told_once(tmp_path, line, capsys,
 def test_a_run_denied_once_is_read_by_the_next_refresh(tmp_path, line, monkeypatch):
     before, _ = pairs_of_runs(tmp_path, line.port, "partly")
     line.fault, line.broken, line.path_of_faults = "AccessDenied", 10**9, "r3/run.json"
-    assert index.refresh(before, tmp_path / "index")["read"] == 8
+    assert refreshing.refresh(before, tmp_path / "index")["read"] == 8
     found = read_collection(tmp_path / "index")
     assert len(found.runs) == 7
     assert found.excluded["reason"].tolist() == ["cannot be opened: access denied"]
     line.broken = 0
-    assert index.refresh(before, tmp_path / "index") == {"read": 1, "kept": 7, "dropped": 1}
+    assert refreshing.refresh(before, tmp_path / "index") == {"read": 1, "kept": 7, "dropped": 1}
     assert_same(read_collection(tmp_path / "index"), read_collection(tmp_path / "before"))
