@@ -57,7 +57,7 @@ def places(tmp_path):
 
 
 @pytest.mark.slow
-def test_read_only_runs_and_a_read_only_home_give_a_page(places):
+def test_runs_and_home_that_are_read_only_give_pages(places):
     done = ran("page", places / "runs", "-o", places / "open", home=places / "home", prefix=NOBODY)
     assert done == (0, f"{places / 'open' / 'profiling.html'}\n", "")
     assert "cache" not in (places / "open" / "profiling.html").read_text(encoding="utf-8")

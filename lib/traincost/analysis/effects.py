@@ -15,15 +15,7 @@ from scipy import stats
 
 from traincost.analysis import fields as _fields
 from traincost.analysis import sizes
-from traincost.analysis.designs import (
-    Units,
-    beyond,
-    design,
-    f_tail,
-    lack_of_fit,
-    orthonormal,
-    stack,
-)
+from traincost.analysis.designs import Units, beyond, design, f_tail, lack_of_fit, orthonormal, stack
 from traincost.analysis.explained import Spread, additive_model, bias_corrected, chance_level, eta_interval
 from traincost.analysis.far import far_runs
 from traincost.analysis.order import ranks_of

@@ -9,14 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, special
 
-from traincost.analysis.designs import (
-    NEGLIGIBLE,
-    beyond,
-    design,
-    f_tail,
-    orthonormal,
-    stack,
-)
+from traincost.analysis.designs import NEGLIGIBLE, beyond, design, f_tail, orthonormal, stack
 
 
 @dataclass(frozen=True, eq=False)

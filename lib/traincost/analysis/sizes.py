@@ -13,14 +13,7 @@ import pandas as pd
 from scipy import stats
 from statsmodels.stats.libqsturng import qsturng
 
-from traincost.analysis.designs import (
-    design,
-    indicator,
-    means,
-    orthonormal,
-    stack,
-    within,
-)
+from traincost.analysis.designs import design, indicator, means, orthonormal, stack, within
 from traincost.analysis.families import holm
 from traincost.analysis.verdicts import ALPHA, SIZED
 

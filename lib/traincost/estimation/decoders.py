@@ -4,14 +4,7 @@ Contract: a configuration in, a `Model` out (`architectures` chooses the family)
 """
 
 from traincost.errors import ParameterError
-from traincost.estimation.configuration import (
-    DEFAULT_CONTEXT,
-    context_of,
-    head_dim,
-    is_tied,
-    kv_heads,
-    read,
-)
+from traincost.estimation.configuration import DEFAULT_CONTEXT, context_of, head_dim, is_tied, kv_heads, read
 from traincost.estimation.layers import (
     Flop,
     Model,

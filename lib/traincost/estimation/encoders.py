@@ -4,12 +4,7 @@ Contract: a configuration in, a `Model` out (`architectures` chooses the family)
 """
 
 from traincost.errors import ParameterError
-from traincost.estimation.configuration import (
-    Config,
-    head_dim,
-    is_tied,
-    read,
-)
+from traincost.estimation.configuration import Config, head_dim, is_tied, read
 from traincost.estimation.layers import (
     Flop,
     Model,

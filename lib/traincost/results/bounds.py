@@ -3,14 +3,7 @@
 import numpy as np
 
 from traincost.analysis import occurrences
-from traincost.printing import (
-    change_text,
-    count,
-    probability,
-    ratio_text,
-    share_text,
-    span,
-)
+from traincost.printing import change_text, count, probability, ratio_text, share_text, span
 from traincost.results.numbers import N_NAMED, duration, first_names, key, number_of, plural, share
 from traincost.results.prose import Name, Number, Phrase, join, say
 from traincost.results.tables import Heading, Origin, Table, as_printed

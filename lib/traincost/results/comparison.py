@@ -5,12 +5,7 @@ import numpy as np
 from traincost.analysis import comparison as analysis
 from traincost.analysis import decomposition, pairs, sessions
 from traincost.analysis.verdicts import TOO_FEW
-from traincost.printing import (
-    effect_texts,
-    probability,
-    share_text,
-    two,
-)
+from traincost.printing import effect_texts, probability, share_text, two
 from traincost.results.before_after import answer
 from traincost.results.change_tables import (
     changes_in_full,

@@ -23,15 +23,7 @@ from traincost.results.numbers import N_NAMED, hours_of, names, number_of, plura
 from traincost.results.prose import Name, Number, Phrase, join, say
 from traincost.results.result import More, Result
 from traincost.results.runs import listed
-from traincost.results.tables import (
-    MAX_COLUMNS,
-    Bar,
-    Heading,
-    Origin,
-    Table,
-    as_printed,
-    of_settings,
-)
+from traincost.results.tables import MAX_COLUMNS, Bar, Heading, Origin, Table, as_printed, of_settings
 from traincost.results.utilisation import beside_costs
 from traincost.words import unique
 

@@ -13,14 +13,7 @@ from traincost.estimation.estimates import DISAGREE
 from traincost.results import checks
 from traincost.results.contradictions import contradiction_blocks
 from traincost.results.energy import energy_blocks
-from traincost.results.estimate_tables import (
-    DAY,
-    estimates_table,
-    flop,
-    measures_table,
-    span_of,
-    systems_of,
-)
+from traincost.results.estimate_tables import DAY, estimates_table, flop, measures_table, span_of, systems_of
 from traincost.results.evidence import evidence_blocks
 from traincost.results.fits import conversion_blocks, error_blocks
 from traincost.results.inputs import input_blocks, rejected_table, sources_table

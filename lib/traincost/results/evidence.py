@@ -6,9 +6,7 @@ from traincost.estimation import evidence
 from traincost.estimation.estimates import DISAGREE
 from traincost.estimation.uncertainty import LEVEL
 from traincost.printing import count, percent, share_text, significant
-from traincost.results.estimate_tables import (
-    BAND,
-)
+from traincost.results.estimate_tables import BAND
 from traincost.results.numbers import key, number_of, plural
 from traincost.results.prose import Number, When, say
 from traincost.results.result import More

@@ -5,9 +5,7 @@ from traincost.analysis.order import DRIFT
 from traincost.printing import ratio_text
 from traincost.results.numbers import N_LISTED, N_NAMED, eta, key, names, number_of
 from traincost.results.prose import Name, Number, say
-from traincost.results.sizes import (
-    size_of,
-)
+from traincost.results.sizes import size_of
 
 
 def _factor(row):

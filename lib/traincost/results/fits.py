@@ -6,13 +6,7 @@ import pandas as pd
 from traincost.estimation import estimates
 from traincost.printing import SPACE, power, significant, two
 from traincost.results.beside import name_points
-from traincost.results.figures import (
-    Figure,
-    axes_of,
-    labels_on_grid,
-    powers_of_ten,
-    thinned,
-)
+from traincost.results.figures import Figure, axes_of, labels_on_grid, powers_of_ten, thinned
 from traincost.results.numbers import eta, key, number_of, plural
 from traincost.results.prose import Name, Number, say
 from traincost.results.result import More

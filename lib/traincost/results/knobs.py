@@ -7,15 +7,7 @@ from traincost.analysis import knobs as analysis
 from traincost.analysis.kinds import kind_of
 from traincost.analysis.knobs import HIGH_LEVERAGE
 from traincost.analysis.leading import counts_of, current_values
-from traincost.printing import (
-    count,
-    money,
-    percent,
-    share_text,
-    span,
-    time_parts,
-    time_text,
-)
+from traincost.printing import count, money, percent, share_text, span, time_parts, time_text
 from traincost.results import fluid
 from traincost.results.bounds import (
     alike_table,

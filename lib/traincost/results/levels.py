@@ -8,15 +8,7 @@ import seaborn as sns
 from traincost.analysis import levels as analysis
 from traincost.printing import count, time_parts, time_unit
 from traincost.results import svg
-from traincost.results.figures import (
-    MAX_ROWS,
-    Figure,
-    axes_of,
-    clipped,
-    cut,
-    label_rows,
-    labels_apart,
-)
+from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, cut, label_rows, labels_apart
 from traincost.results.numbers import key, number_of
 from traincost.results.prose import Name, Number, join, say
 from traincost.results.result import More, Result

@@ -3,10 +3,7 @@
 import numpy as np
 
 from traincost.analysis import costs as analysis
-from traincost.printing import (
-    significant,
-    time_text,
-)
+from traincost.printing import significant, time_text
 from traincost.results.checks import check
 from traincost.results.costs import cost_table, rows_by
 from traincost.results.figures import Figure, axes_of, clipped, label_above
@@ -14,11 +11,7 @@ from traincost.results.numbers import N_NAMED, number_of
 from traincost.results.prose import Name, say
 from traincost.results.result import Result
 from traincost.results.svg import PAGE, REST, SERIES
-from traincost.results.tables import (
-    Heading,
-    Table,
-    of_one,
-)
+from traincost.results.tables import Heading, Table, of_one
 
 
 def scores(runs, score="", goal="max", by=None, *, name=""):

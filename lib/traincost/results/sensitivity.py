@@ -1,11 +1,7 @@
 """How far doubling times move when one choice of the method changes."""
 
 from traincost.printing import count
-from traincost.results.growth import (
-    DOUBLING,
-    GROUP_NAMES,
-    months,
-)
+from traincost.results.growth import DOUBLING, GROUP_NAMES, months
 from traincost.results.numbers import key, number_of
 from traincost.results.prose import say
 from traincost.results.tables import Heading, Origin, Table, setting

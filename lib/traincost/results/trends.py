@@ -11,22 +11,8 @@ from traincost.estimation.trends import LARGE
 from traincost.printing import significant
 from traincost.results import checks
 from traincost.results.beside import name_points
-from traincost.results.figures import (
-    Figure,
-    axes_of,
-    is_wide,
-    labels_on_grid,
-    powers_of_ten,
-    thinned,
-)
-from traincost.results.growth import (
-    GROUP_NAMES,
-    doubling_table,
-    grouped,
-    growth,
-    rows_of,
-    trends_table,
-)
+from traincost.results.figures import Figure, axes_of, is_wide, labels_on_grid, powers_of_ten, thinned
+from traincost.results.growth import GROUP_NAMES, doubling_table, grouped, growth, rows_of, trends_table
 from traincost.results.numbers import number_of, plural
 from traincost.results.prose import Name, say
 from traincost.results.result import More, Result

@@ -4,12 +4,7 @@ import numpy as np
 
 from traincost.analysis import comparison, pairs, savings
 from traincost.analysis.verdicts import TOO_FEW
-from traincost.printing import (
-    SPACE,
-    count,
-    share_text,
-    span,
-)
+from traincost.printing import SPACE, count, share_text, span
 from traincost.results.comparison import change_in_words
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, label_rows, percent_axis
 from traincost.results.numbers import key, number_of, plural, share
