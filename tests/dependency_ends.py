@@ -26,7 +26,7 @@ COMMANDS = (
     ("index", DEMO, "-o", "{out}/index"),
     ("site", "{out}"),
 )
-TESTS = ("tests/results", "tests/test_interface.py", "tests/pages/test_choosing.py")
+TESTS = ("tests/results/test_result.py", "tests/results/test_card.py", "tests/test_interface.py")
 
 
 def oldest(project):

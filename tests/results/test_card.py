@@ -70,7 +70,7 @@ def test_a_card_is_cited_with_its_data_period_and_method(tmp_path):
     text = said.plain()
     for part in (
         f"traincost {tc.__version__}, systems",
-        "of 30 systems, 2016 to 2020",
+        "of 30 systems, 2016 to 2018",
         "doubling time",
         "arXiv:2202.05924",
     ):

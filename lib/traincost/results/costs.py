@@ -223,8 +223,6 @@ def cost_table(frame, members, runs, name="cost"):
         (*row[: len(keys)], row.column): mean_and_deviation(row)
         for row in frame[[*keys, *_SUMMARY]].itertuples(index=False)
     }
-    if frame["n_runs"].max() == 1:
-        printed = {cell: text.replace(_NO_DEVIATION, "") for cell, text in printed.items()}
     n_runs = {}
     for row in frame[[*keys, "n_runs"]].itertuples(index=False, name=None):
         n_runs[row[:-1]] = max(row[-1], n_runs.get(row[:-1], 0))
@@ -249,7 +247,6 @@ def cost_table(frame, members, runs, name="cost"):
         holds=(name, "process") if name == "cost" else (name,),
         note=_how(
             name,
-            sum(n_runs.values()) > len(n_runs),
             len(shown),
             [(called[at], wide[at].iloc[0]) for at in same],
         ),
@@ -268,10 +265,9 @@ def _slowest_first(rows, keys, runs):
 _ELSEWHERE = ("cost_runtime_s",)  # which stands beside every level's name elsewhere
 
 
-def _how(name, repeated, n, same):
+def _how(name, n, same):
     """What a cell is, what is the same in every row, and how many columns are not shown."""
-    mean = "Mean ± sample deviation of two or more runs that can be compared."
-    said = [say(mean if repeated else "One run in each row.")]
+    said = [say("Mean ± sample deviation of two or more runs that can be compared.")]
     if same:
         said.append(
             say("Same in every row: {all}.", all=[say("{a} {b}", a=Phrase(a), b=Name(b)) for a, b in same])
@@ -287,7 +283,6 @@ def _how(name, repeated, n, same):
     return join(said)
 
 
-_NO_DEVIATION = f" ± {MISSING}"
 _SUMMARY = ["column", "mean", "std", "shared_process"]
 
 

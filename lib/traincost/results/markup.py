@@ -77,7 +77,7 @@ def latex_text(text):
     points for any other.
 
     >>> print(latex_text("10²⁰ --lr 漢字"))
-    10$^{20}$ -{}-{}lr \\ifdefined\\Umathchar 漢字\\else U+6F22 U+5B57\\fi{}
+    10$^{20}$ -{}-lr \\ifdefined\\Umathchar 漢字\\else U+6F22 U+5B57\\fi{}
     """
     text = "".join(c if c.isprintable() else " " for c in str(text))
     return "".join(_set(kind, "".join(signs)) for kind, signs in groupby(text, _kind))
