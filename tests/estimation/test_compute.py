@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from conftest import REFERENCE
 
-from traincost.estimation import compute, estimates, trends
+from traincost.estimation import compute, trends
 from traincost.estimation.accelerators import PRECISIONS, PROCESSORS, find, rate_of, why_unknown
 from traincost.estimation.compute import Stage
 
@@ -65,6 +65,13 @@ def test_no_stage_is_refused():
         compute.hardware_burden([Stage(processors=1, time_s=1)])
 
 
+def test_language_models():
+    assert compute.language_model_operations(175e9, 300e9) == pytest.approx(3.15e23)
+    assert compute.language_model_operations(10, 5, frozen_parameters=4) == (6 * 6 + 2 * 4) * 5
+    with pytest.raises(ValueError, match=r"`frozen_parameters` .* exceeds"):
+        compute.language_model_operations(1, 5, 4)
+
+
 def test_combination_is_the_geometric_mean_at_utilisation():
     estimate = compute.combine(1.14e23, 8.6951854e22 / 0.4, utilisation=0.4)
     assert estimate.value_flop == pytest.approx(9.956e22, rel=1e-4)
@@ -93,20 +100,17 @@ def test_conversion_recovers_a_line_and_its_interval_covers():
         x = rng.uniform(18, 24, 12)
         y = 2 + 0.9 * x + rng.normal(0, 0.4, 12)
         fit = compute.fit_conversion(10 ** x[:-1], 10 ** y[:-1])
-        (found,) = converted(10 ** x[-1:], fit)
-        hits += found.low_flop <= 10 ** y[-1] <= found.high_flop
+        estimate = compute.to_hardware_burden(10 ** x[-1], fit)
+        hits += estimate.low_flop <= 10 ** y[-1] <= estimate.high_flop
     assert 0.92 <= hits / 300 <= 0.98
-
-
-def converted(operations, fit):
-    """Return the rows of systems of which operations alone are known, with the burden that a fit gives."""
-    known = pd.DataFrame({"system": "a", "operations_flop": operations, "burden_flop": np.nan})
-    return list(estimates.converted(known, fit).itertuples())
+    assert estimate.derived
+    assert estimate.inputs["fit_n"] == 11
 
 
 def test_a_converted_value_outside_the_fitted_range_is_flagged():
     fit = compute.fit_conversion([1e20, 1e21, 1e22], [1e21, 2e22, 1e23])
-    assert [row.outside for row in converted([1e25, 1e21], fit)] == [True, False]
+    assert compute.to_hardware_burden(1e25, fit).flags == ("outside the fitted range",)
+    assert compute.to_hardware_burden(1e21, fit).flags == ()
     with pytest.raises(ValueError, match="needs three pairs"):
         compute.fit_conversion([1e20, np.nan, 1e21], [1e20, 1e21, 1e22])
 
@@ -309,7 +313,7 @@ def test_published_projections(imagenet):
     operations, burden = imagenet["network_operations"], imagenet["hardware_burden"].copy()
     fit = compute.fit_conversion(operations, burden)
     missing = burden.isna() & operations.notna()
-    burden[missing] = 10 ** fit.at(np.log10(operations[missing]))
+    burden[missing] = [compute.to_hardware_burden(x, fit).value_flop for x in operations[missing]]
     error = 1 - imagenet["(TOP 1 score)"] / 100
     polynomial = trends.fit_error(error, burden)
     exponential = trends.fit_error(error, burden, "exponential")

@@ -28,6 +28,7 @@ BURDEN_TIMES = REPORTED, STAGES, WHOLE_RUN = ("as reported", "training stages", 
 NOMINAL = f"nominal ×/÷{NOMINAL_BAND:g}, no coverage claimed"
 WIDENED = f"nominal ×/÷{NOMINAL_BAND:g}, widened to hold both measures"
 _BY_SCHEDULE = ("epochs", "flops_per_pass", "multiply_adds_per_pass", "passes_per_epoch")
+PREDICTION = "95 % prediction interval of the conversion fit"
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,19 @@ def flops_from_multiply_adds(multiply_adds):
     return FLOP_PER_MULTIPLY_ADD * multiply_adds
 
 
+def language_model_operations(parameters, tokens, frozen_parameters=0):
+    """Return the training operations of a language model, in FLOP: 6 N D.
+
+    Two FLOP a parameter and token forward, four backward (2001.08361 section 2.1). Of a mixture
+    of experts, N counts the active parameters. Frozen parameters are counted forward only.
+    """
+    n = _quantity(parameters, "`parameters`")
+    frozen = _quantity(frozen_parameters, "`frozen_parameters`")
+    if frozen > n:
+        raise ValueError(f"`frozen_parameters` ({frozen:g}) exceeds `parameters` ({n:g})")
+    return (6 * (n - frozen) + 2 * frozen) * _quantity(tokens, "`tokens`")
+
+
 # -- estimates -----------------------------------------------------------------------------
 
 
@@ -165,12 +179,16 @@ class Estimate:
     ----------
     value_flop : float
     method : str
+        ``network operations``, ``hardware burden``, ``burden at utilisation``, ``converted``,
+        ``combined`` or ``stated``.
     inputs : dict
         What it was made from.
     source : str
     low_flop, high_flop : float
         The band, and `band` says what it is.
     band : str
+    derived : bool
+        Not measured, but converted from another quantity.
     flags : tuple of str
     """
 
@@ -181,6 +199,7 @@ class Estimate:
     low_flop: float = math.nan
     high_flop: float = math.nan
     band: str = NOMINAL
+    derived: bool = False
     flags: tuple = ()
 
 
@@ -249,6 +268,34 @@ def logs(*values):
     values = np.array([np.asarray(each, dtype=float) for each in values])
     whole = (np.isfinite(values) & (values > 0)).all(axis=0)
     return np.log10(values[:, whole])
+
+
+def to_hardware_burden(net_ops, fit):
+    """Return the hardware burden that a fit gives for network operations: derived, not measured.
+
+    Parameters
+    ----------
+    net_ops : float, in FLOP
+    fit : lines.Line
+
+    Returns
+    -------
+    Estimate
+        With the 95 % prediction interval, n and R² of the fit, and a flag outside its range.
+    """
+    x = math.log10(_quantity(net_ops, "`net_ops`"))
+    y, half = fit.at(x), fit.interval(x)
+    outside = not fit.x_low <= x <= fit.x_high
+    return Estimate(
+        10**y,
+        "converted",
+        {"operations_flop": float(net_ops), "fit_n": fit.n, "fit_r_squared": fit.r_squared},
+        low_flop=10 ** (y - half),
+        high_flop=10 ** (y + half),
+        band=PREDICTION,
+        derived=True,
+        flags=("outside the fitted range",) if outside else (),
+    )
 
 
 # -- counting a model's operations -----------------------------------------------------------
