@@ -66,7 +66,7 @@ def rows_where(table, where):
     ParameterError
         As `subset`.
     """
-    plain = table.select_dtypes(["number", "str", "object"]).add_prefix(PREFIX)
+    plain = table.select_dtypes(exclude=["bool", "datetime", "datetimetz", "timedelta"]).add_prefix(PREFIX)
     told = [name for name in plain if not plain[name].map(type).isin([dict, tuple, list]).any()]
     rows = SimpleNamespace(runs=plain[told], excluded=plain[told].head(0))
     masks = [_condition(rows, name, kept)(rows.runs) for name, kept in where.items()]
