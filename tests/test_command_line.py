@@ -233,6 +233,38 @@ def test_the_lab_is_that_of_this_python(tmp_path, monkeypatch):
     assert started == [[sys.executable, "-m", "jupyterlab", str(tmp_path / "x.ipynb"), "--no-browser"]]
 
 
+@pytest.fixture
+def tables(tmp_path):
+    """Two tables of 12 runs whose run times stand in a column of another name, the second a fifth less."""
+    for name, times in (("before", 1.0), ("after", 0.8)):
+        rows = [
+            f"{model},{seed},{times * s}"
+            for model, s in zip("abcd", (9, 5, 7, 3), strict=True)
+            for seed in (1, 2)
+        ]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["model,seed,elapsed", *rows]))
+    (tmp_path / "columns.yaml").write_text("runtime_column: elapsed\nruntime_unit: min\n")
+    return tmp_path
+
+
+def test_a_gate_and_a_plan_take_tables_with_their_own_columns(tables, capsys):
+    both, how = [str(tables / "before.csv"), str(tables / "after.csv")], str(tables / "columns.yaml")
+    assert main(["check", *both, "-f", how]) == 0
+    assert "20.0 % faster" in capsys.readouterr().out
+    assert main(["check", *both]) == 2
+    assert "`runtime_column` must name the column of the run times" in capsys.readouterr().err
+    assert main(["plan", both[0], "-f", how]) == 0
+    assert "24.0 min" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_comparison_takes_tables_with_their_own_columns(tables):
+    both = [str(tables / "before.csv"), str(tables / "after.csv")]
+    assert main(["compare", *both, "-f", str(tables / "columns.yaml"), "-o", str(tables / "out")]) == 0
+    numbers = json.loads((tables / "out" / "compare.json").read_text())["numbers"]
+    assert numbers["change.faster"] == pytest.approx(0.2)
+
+
 @pytest.mark.slow
 def test_explore_opens_a_real_lab_in_the_browser(tmp_path):
     browser, seen, config = tmp_path / "browser", tmp_path / "seen", tmp_path / "config"

@@ -408,10 +408,11 @@ def plan(runs_dir, remaining, json, output, force, parameters):
 
 def _answered(plan, remaining, asked):
     """Return what the notebook of plans shows, without a kernel."""
+    from traincost.reading.formats.table import Table
     from traincost.results.runs import read
 
-    names = ("format", "path_pattern", "replicates", "show", "where")
-    runs = read(asked["runs_dir"], **{name: asked[name] for name in names})
+    names = ("format", "path_pattern", "replicates", "show", "where", *Table.__dataclass_fields__)
+    runs = read(asked["runs_dir"], **{name: asked[name] for name in names if name in asked})
     both = {name: asked[name] for name in ("levels", "devices", "price_per_hour", "currency")}
     if asked["remaining"]:
         return remaining.remaining(runs, seeds=asked["seeds"], at_once=asked["at_once"], **both)

@@ -12,6 +12,7 @@ from traincost.analysis.gate import LOST, SLOWER, UNCLEAR, WITHIN
 from traincost.analysis.subsets import subset
 from traincost.printing import change_text, plain, share_text, two
 from traincost.reading.collection import read_collection
+from traincost.reading.formats.table import Table
 from traincost.results.markup import markdown_text
 from traincost.results.numbers import plural
 
@@ -29,7 +30,8 @@ MAX_NAMED = 5  # lost configurations that a summary names
 def checked(before, after, settings, max_slowdown, max_lost):
     """Return what the gate finds of two directories, under the parameters of a comparison."""
     limit = gate.limit(max_slowdown)
-    reading = {"format": settings["format"], "path_pattern": settings["path_pattern"]}
+    columns = {name: settings[name] for name in Table.__dataclass_fields__ if name in settings}
+    reading = {name: settings[name] for name in ("format", "path_pattern")} | {"table": Table(**columns)}
     first = read_collection(before, **reading)
     second = read_collection(after, **reading, require_runs=False)
     if settings["where"]:
