@@ -247,7 +247,7 @@ def tables(tmp_path):
     return tmp_path
 
 
-def test_a_gate_and_a_plan_take_tables_with_their_own_columns(tables, capsys):
+def test_gates_and_plans_take_tables_with_their_own_columns(tables, capsys):
     both, how = [str(tables / "before.csv"), str(tables / "after.csv")], str(tables / "columns.yaml")
     assert main(["check", *both, "-f", how]) == 0
     assert "20.0 % faster" in capsys.readouterr().out
