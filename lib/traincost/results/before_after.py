@@ -80,7 +80,7 @@ def _scores(scores):
     if len(moved):
         return say("; {n} scores changed", n=number_of("score.n_changed", len(moved)))
     if len(scores) and not (scores["verdict"] == TOO_FEW).all():
-        return "; no score changed by more than chance would"
+        return "; no score changed beyond chance"
     return ""
 
 

@@ -301,7 +301,11 @@ def _table(frame, runs, currency):
                 share_text,
                 bar=Bar(low="level_low", high="level_high", colour="colour", text="0 to 100 % of a run"),
             ),
-            *([Heading("pooled_bound", "of all hours", share_text)] if apart.any() else []),
+            *(
+                [Heading("pooled_bound", "of all hours", share_text, hide_on_phone=True)]
+                if apart.any()
+                else []
+            ),
             Heading("saved_s", f"of {time_text(total_s)}", saved),
             *(
                 [Heading("saved_money", currency, money, hide_on_phone=True)]
