@@ -12,11 +12,11 @@ from benchmarks import judged, missed
 
 from traincost.pages import publish
 from traincost.printing import significant, time_unit
-from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, label_rows, plain_log_axis
+from traincost.results.figures import MAX_ROWS, Figure, axes_of, label_rows, plain_log_axis
 from traincost.results.numbers import N_LISTED, key, number_of, plural
 from traincost.results.prose import Name, Number, say
 from traincost.results.result import Headline, Items, Result
-from traincost.results.svg import INK, MUTED, SERIES
+from traincost.results.svg import MUTED, SERIES
 from traincost.results.tables import Heading, Table
 from traincost.results.title import Heading as Title
 
@@ -171,15 +171,8 @@ def draw_ratios(comparisons):
         axes.plot(comparisons["of_target"].where(chosen), rows, "o", color=colour, markersize=6)
     axes.set_xscale("log")
     plain_log_axis(axes, pd.concat([comparisons["of_target"], pd.Series([1.0])]))
-    low, high = axes.get_xlim()
-    for row, (needed, against) in enumerate(
-        zip(comparisons["of_target"], comparisons["against"], strict=True)
-    ):
-        left = needed < np.sqrt(low * high)  # beside the mark, on the side where there is room
-        x, align = (needed * 1.12, "left") if left else (needed / 1.12, "right")
-        axes.text(x, row, clipped(against, 48), va="center", ha=align, color=INK)
-    works = comparisons["work"]
-    label_rows(axes, works.where(works.ne(works.shift()), ""))
+    # What it is compared with; the table below has the works in the same order.
+    label_rows(axes, comparisons["against"].where(comparisons["against"].ne(""), comparisons["work"]))
     axes.set_xlabel("needed of what the target allows (log scale)")
     axes.grid(axis="x")
     return figure, [(("o", SERIES[0]), "target met"), (("o", SERIES[1]), "target missed")]
