@@ -20,7 +20,9 @@ def fuzz(kind, seconds):
     """Return the exit status of one fuzzer and the end of its output."""
     command = [sys.executable, str(SCRIPT), kind, "--seconds", str(seconds)]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    return done.returncode, (done.stdout + done.stderr)[-LAST:]
+    said = done.stdout + done.stderr
+    raised = said.rfind(" === Uncaught Python exception")  # the fuzzer's own report follows, and is long
+    return done.returncode, said[raised : raised + LAST] if raised >= 0 else said[-LAST:]
 
 
 def main():

@@ -183,6 +183,7 @@ def test_a_journal_of_operations_is_replayed(tmp_path):
         {"op_code": 5, "trial_id": 0, "param_name": "lr", "param_value_internal": 0.1, "distribution": "{}"},
         {"op_code": 6, "trial_id": 0, "state": 1, "value": 0.5, "datetime_complete": "2026-01-01 00:00:07"},
         {"op_code": 4, "study_id": 0, "state": 4},
+        {"op_code": 4, "study_id": {"of": "no study"}},
     ]  # fmt: skip
     path = tmp_path / "journal.log"
     path.write_text("\n".join(map(json.dumps, operations)) + '\n{"op_code": 6, "trial')
@@ -263,6 +264,8 @@ TRACEBACK = "Traceback (most recent call last):\nValueError: x\n"
         ("{'loss': 1.0, 'epoch': 1}\n{'train_runtime': 12.5, 'train_loss': 0.5}\n", "completed", 12.5, True),
         ("{'loss': 1.0}\n 10/10 [01:40<00:00]\n" + TRACEBACK, "failed", 100, False),
         ("iter 0: loss 4, time 1000.00ms, mfu 1%\niter 10: loss 3, time 50.00ms\n", "unknown", 1.5, False),
+        ("iter 0: loss 4, time 1000ms\niter 1: loss 4.2.1, time 50ms\n", "unknown", 1.05, False),
+        ("iter 0: loss 4, time 1000ms\niter 1: loss 4, time 5..0ms\n", "unknown", 1.0, False),
     ],
 )
 def test_what_a_console_log_printed(tmp_path, text, status, runtime_s, usable):

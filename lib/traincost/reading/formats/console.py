@@ -26,9 +26,11 @@ LOWER_BOUND = (
     "its runtime is at least {:.4g} s: the time per iteration that its console log printed, without {}"
 )
 FROM_BAR = "its runtime is not known; its progress bar stood at {:.4g} s"
-_ITERATION = re.compile(r"^iter (\d+): loss ([\d.naif]+), time ([\d.]+)ms", re.MULTILINE)
+_ITERATION = re.compile(
+    r"^iter (\d{1,12}): loss ([^\s,]{1,24}), time (\d{1,12}(?:\.\d{1,9})?)ms", re.MULTILINE
+)
 _DICTIONARY = re.compile(r"\{'(?:loss|eval_|train_)[^{}]{1,2000}\}")
-_BAR = re.compile(r"\d+/\d+ \[(\d+(?::\d\d)+)<")
+_BAR = re.compile(r"\d+/\d+ \[(\d{1,6}(?::\d\d){1,3})<")
 _MARKS = (b"'train_runtime'", b"'eval_runtime'", b"{'loss'", b"iter 0: loss", b"iter 10: loss")
 _EVALUATIONS = re.compile(r"eval_(runtime|samples_per_second|steps_per_second|model_preparation_time)")
 _NO_SCORES = ("train_runtime", "train_samples_per_second", "train_steps_per_second", "epoch", "learning_rate")
@@ -118,10 +120,8 @@ def _at_least(run, text):
         steps = [b[0] - a[0] for a, b in pairwise(printed) if b[0] > a[0]]
         interval = sorted(steps)[len(steps) // 2] if steps else 1
         total = printed[0][2] + sum(ms for _, _, ms in printed[1:]) * interval
-        run.scores["loss"] = (
-            float(printed[-1][1]) if printed[-1][1].replace(".", "").isdigit() else float("nan")
-        )
-        run.scores = {name: value for name, value in run.scores.items() if finite(value)}
+        if finite(loss := _number(printed[-1][1])):
+            run.scores["loss"] = loss
         return total / 1000, LOWER_BOUND.format(total / 1000, "evaluations and checkpoints")
     bars = [seconds for text in _BAR.findall(text) if (seconds := durations.seconds(text))]
     seconds = max(bars, default=None)

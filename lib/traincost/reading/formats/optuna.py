@@ -190,8 +190,9 @@ def _of_journal(path):
 
 def _created(entry, studies, counts):
     study = entry.get("study_id")
-    name = studies[study] if isinstance(study, int) and 0 <= study < len(studies) else ""
-    trial = Trial(name, counts.get(study, 0), "RUNNING")
+    if not isinstance(study, int) or not 0 <= study < len(studies):
+        return Trial("", 0, "RUNNING")  # it has its number among the trials, and is not counted
+    trial = Trial(studies[study], counts.get(study, 0), "RUNNING")
     counts[study] = trial.number + 1
     _set_state(trial, entry)
     stored, kinds = entry.get("params"), entry.get("distributions")
