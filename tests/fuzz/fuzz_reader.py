@@ -71,6 +71,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("kind", choices=sorted([*READERS, table.NAME]))
     parser.add_argument("--seconds", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0, help="of what is tried; 0: another each time")
     parser.add_argument("--input", type=Path, help="a finding, to be read once instead")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as root:
@@ -94,6 +95,7 @@ def main():
             return
         flags = {
             "max_total_time": options.seconds,
+            "seed": options.seed,
             "timeout": SLOW_S,
             "rss_limit_mb": MEMORY_MIB,
             "max_len": MAX_INPUT,
