@@ -238,13 +238,13 @@ def formats(runs_dir, format, path_pattern, parameters):
         click.echo(_printable(line))
 
 
-@commands.command()
+@commands.command(cls=NotebookCommand, kind="profiling", groups=("A table of runs",))
 @click.argument("runs_dir", type=click.Path())
 @click.option("-o", "--output", metavar="INDEX", required=True, help="Folder of the index.")
 @click.option("--format", default="auto", metavar="NAME", help="Name of the reader (auto).")
 @_engine
-def index(runs_dir, output, format, workers, scheduler):
-    """Make or refresh a Parquet index of a directory of runs.
+def index(runs_dir, output, format, workers, scheduler, parameters):
+    """Make or refresh a Parquet index of a directory or table of runs.
 
     Every command takes INDEX in place of RUNS_DIR. Run again, it reads what is new or changed.
 
@@ -256,10 +256,11 @@ def index(runs_dir, output, format, workers, scheduler):
     from tqdm import tqdm
 
     from traincost.reading import refreshing
+    from traincost.reading.formats.table import Table
 
     progress = partial(tqdm, desc="reading", leave=False, disable=not sys.stderr.isatty())
     engine = _set(workers=workers, scheduler=scheduler)
-    counts = refreshing.refresh(runs_dir, output, format, progress, **engine)
+    counts = refreshing.refresh(runs_dir, output, format, progress, **engine, table=Table(**parameters))
     click.echo(_printable(output))
     click.echo(", ".join(f"{n:,} {what}" for what, n in counts.items()), err=True)
 

@@ -21,6 +21,7 @@ from traincost.pages import publish
 from traincost.reading import batch as reading
 from traincost.reading import index, listing, refreshing
 from traincost.reading.collection import read_collection
+from traincost.reading.formats.table import Table
 
 FRAMES = ("runs", "sections", "excluded", "notes", "parts")
 
@@ -556,3 +557,23 @@ def test_adding_a_hundredth_takes_under_a_third_of_building(tmp_path):
         assert refreshing.refresh(root, folder)["read"] == 200
         took.append(time.process_time() - started)
     assert min(took) < full / 3
+
+
+# -- tables ----------------------------------------------------------------------------------
+
+
+def test_the_index_of_a_table_gives_what_the_table_gives(tmp_path):
+    path, folder = tmp_path / "jobs.csv", tmp_path / "index"
+    columns = Table(runtime_column=["elapsed"], runtime_unit="min")
+    path.write_text("run,model,host,elapsed\n" + "".join(f"r{i},m{i % 3},node7,{i + 1}\n" for i in range(9)))
+    refreshing.refresh(path, folder, table=columns)
+    assert_same(read_collection(folder), read_collection(path, table=columns))
+    path.write_text("run,model,elapsed\nr0,m0,5\nr1,m1,6\n")
+    assert refreshing.refresh(path, folder, table=columns)["read"] == 2
+    assert read_collection(folder).runs["runtime_s"].tolist() == [300.0, 360.0]
+    with pytest.raises(ParameterError, match="`runtime_column` must name"):
+        refreshing.refresh(path, folder)
+    assert len(read_collection(folder).runs) == 2
+    write_run(tmp_path / "runs" / "a", record("a"))
+    refreshing.refresh(tmp_path / "runs", folder)
+    assert_same(read_collection(folder), read_collection(tmp_path / "runs"))

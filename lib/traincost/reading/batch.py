@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from traincost.errors import NothingToReport
-from traincost.reading.formats import LOGS, READERS, STORES
+from traincost.reading.formats import LOGS, READERS, STORES, table
 from traincost.reading.formats.files import parse_json, watched
 from traincost.reading.formats.run import Run
 from traincost.reading.formats.statuses import UNREADABLE
@@ -166,7 +166,7 @@ def gathered(sources, read, parts):
     batches, and dropped then. `read` takes positions in `sources`, of one reader, and yields their
     batches in order; `parts` gets (position, path of the run it is a part of) of what was left alone.
     """
-    waiting = {name: [] for name in READERS}
+    waiting = {name: [] for name in (*READERS, table.NAME)}
     for place, (_, name) in enumerate(sources):
         waiting[name].append(place)
     claims = Claims(any(waiting[name] for name in LOGS))

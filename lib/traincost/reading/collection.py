@@ -16,10 +16,9 @@ import pyarrow.compute as pc
 
 from traincost.columns import PREFIX
 from traincost.errors import NothingToReport, ParameterError
-from traincost.reading import batch, joins, live, tables
+from traincost.reading import batch, joins, live, rows, tables
 from traincost.reading.formats import JOBS, READERS, other, table_files
 from traincost.reading.formats import table as _table
-from traincost.reading.formats.files import Unreadable
 from traincost.reading.formats.paths import PathPattern
 from traincost.reading.frames import (
     compute_blocks,
@@ -29,7 +28,7 @@ from traincost.reading.frames import (
     runs_frame,
     sections_frame,
 )
-from traincost.reading.listing import POINTER, POINTER_KEY, Listing, is_url, listed, readers
+from traincost.reading.listing import POINTER, POINTER_KEY, is_url, listed, readers
 from traincost.reading.redaction import Numbering, Redactor, Rule, numbered
 from traincost.reading.tables import printable
 
@@ -136,8 +135,8 @@ def read_collection(
     rule, parts = Rule(show=tuple(show)), []
     if live.is_live(runs_dir):
         listing, batches, titles = _read_live(runs_dir, format, table, rule)
-    elif _is_table(runs_dir):
-        listing, batches, titles = _read_table(os.fspath(runs_dir), format, table, rule)
+    elif rows.is_table(runs_dir):
+        listing, batches, titles = rows.read_table(os.fspath(runs_dir), format, table, rule)
     else:
         _refuse_columns(table)
         stored = _index(runs_dir)
@@ -211,31 +210,6 @@ def _index(runs_dir):
 
 def _has_index(folder):
     return any(os.path.lexists(os.path.join(folder, name)) for name in (POINTER, POINTER_KEY))
-
-
-def _is_table(runs_dir):
-    if not isinstance(runs_dir, str | os.PathLike) or is_url(runs_dir):
-        return False
-    ending = os.path.splitext(os.fspath(runs_dir))[1].lower()
-    if not os.path.isfile(runs_dir):
-        return False
-    if ending == ".json":
-        return table_files.is_list(os.fspath(runs_dir))
-    return ending in table_files.ENDINGS or table_files.is_maybe(os.fspath(runs_dir))
-
-
-def _read_table(path, format, table, rule):
-    """Return a listing of the rows of a table, their batch, and the title of tables."""
-    if format not in ("auto", _table.NAME):
-        raise ParameterError(f"`format` must be auto or {_table.NAME} for a table, got {format!r}")
-    try:
-        rows = _table.read_runs(path, table or _table.Table())
-    except Unreadable as problem:
-        raise NothingToReport(f"runs_dir {path!r} {problem}") from None
-    name = printable(os.path.splitext(os.path.basename(os.path.realpath(path)))[0])
-    listing = Listing(path, name, [(place, _table.NAME) for place, _ in rows], [])
-    found = [([run], "") for _, run in rows]
-    return listing, [tables.tabulated(range(len(rows)), found, Redactor(rule))], [_table.TITLE]
 
 
 def _redacted(listing, parts, shown):

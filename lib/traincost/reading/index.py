@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from traincost import __version__
 from traincost.errors import NothingToReport, ParameterError
 from traincost.reading import folders, remote
-from traincost.reading.formats import READERS
+from traincost.reading.formats import READERS, table
 from traincost.reading.listing import POINTER, Listing, ordered, readers
 from traincost.reading.listing import POINTER_KEY as KEY
 from traincost.reading.redaction import KEY_BYTES, Rule
@@ -37,6 +37,7 @@ FORMAT = "traincost/index/4"
 OLD_FORMATS = ("traincost/index/1", "traincost/index/2", "traincost/index/3")
 _SEALED = re.compile(rb'(\{.*),"checksum":"([0-9a-f]{32})"\}', re.DOTALL)
 _ID = re.compile(r"[0-9a-f]{32}")
+_READERS = (*READERS, table.NAME)
 SCHEMAS = {
     "sources": pa.schema(
         [
@@ -63,7 +64,7 @@ class Part:
     def __post_init__(self):
         """Refuse what no refresh has written."""
         n = self.n_sources
-        is_whole = _ID.fullmatch(self.id) and (not self.reader or self.reader in READERS)
+        is_whole = _ID.fullmatch(self.id) and (not self.reader or self.reader in _READERS)
         is_whole = is_whole and isinstance(self.files, dict) and type(n) is int and n >= 0
         if not (is_whole and all(0 <= row < n for row in self.dead)):
             raise ValueError(f"the part {self.id!r} has values that no refresh wrote")
@@ -244,7 +245,7 @@ class Index:
                     f"{format!r}; an index of its own would hold that"
                 )
             entries = [entry for entry in entries if entry[1] in readers(format)]
-        order = list(READERS)
+        order = list(_READERS)
         entries.sort(key=lambda entry: order.index(entry[1]))
         ordered(entries)
         listing = Listing(self.folder.shown, self.name, [entry[:2] for entry in entries], self.unopened)

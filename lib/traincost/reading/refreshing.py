@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from traincost import __version__
 from traincost.errors import NothingToReport, ParameterError
-from traincost.reading import folders, remote
+from traincost.reading import folders, remote, rows
 from traincost.reading.batch import engine, gathered, reader, recognised, unchanged
 from traincost.reading.formats.files import content, state
 from traincost.reading.index import (
@@ -57,18 +57,18 @@ def _sealed(pointer):
     return body + b',"checksum":"%s"}' % checksum(body).encode()
 
 
-def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler=""):
+def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler="", table=None):
     """Make the index of a directory, or bring it up to date.
 
-    Only what is new or changed is read; what is gone is dropped.
+    Only what is new or changed is read; what is gone is dropped. A table is read as a whole.
 
     Parameters
     ----------
     runs_dir : str or path
-        A directory, or the URL of one.
+        A directory, the URL of one, or a table of runs.
     output : str or path
         Folder of the index, or its URL.
-    format, progress, workers, scheduler
+    format, progress, workers, scheduler, table
         As `collection.read_collection` takes them.
 
     Returns
@@ -87,7 +87,8 @@ def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler
     if folder is None:
         raise ParameterError(f"the index needs a folder, got {output!r}")
     with engine(workers, scheduler) as run, collector_paused():
-        listing, directories = _listed(runs_dir, format, folder)
+        of_rows = rows.is_table(runs_dir)
+        listing, directories = (None, None) if of_rows else _listed(runs_dir, format, folder)
         with folders.told(folder):
             folder.make()
             with folder.locked():
@@ -99,8 +100,13 @@ def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler
                 old = old and replace(old, parts=old.whole())
                 key = key if key and len(key) == KEY_BYTES else _new_key(folder)
                 rule = Rule(key)
-                work = _Refresh(listing, directories, folder, old, checksum(key))
-                work.run(reader(listing, run, rule, progress or iter, stamped=True), format)
+                if of_rows:
+                    listing, (found,), _ = rows.read_table(os.fspath(runs_dir), format, table, rule)
+                    work = _Refresh(listing, None, folder, None, checksum(key))
+                    work.run(lambda places: [found] if places else [], format)
+                else:
+                    work = _Refresh(listing, directories, folder, old, checksum(key))
+                    work.run(reader(listing, run, rule, progress or iter, stamped=True), format)
     return work.counts
 
 
@@ -117,9 +123,7 @@ def _listed(runs_dir, format, folder):
     except NothingToReport:  # replaced meanwhile by another refresh, or damaged
         known = {}
     if isinstance(runs_dir, str | os.PathLike) and os.path.isfile(runs_dir):
-        raise NothingToReport(
-            f"{os.fspath(runs_dir)!r} is a file: a table is read as it is, without an index"
-        )
+        raise NothingToReport(f"{os.fspath(runs_dir)!r} is a file, and no table of runs")
     listing = listed(runs_dir, format, known)
     if not listing.sources:
         raise NothingToReport(f"runs_dir {listing.shown!r} holds no runs that traincost understands")
