@@ -273,14 +273,32 @@ def test_the_lab_shows_what_the_page_shows(browser, lab, address, folder, tmp_pa
     picture(lab, "lab-profiling-light")
 
 
+# Ends once no output has changed for a second.
+QUIET = """() => new Promise(done => {
+    let timer = setTimeout(done, 1000);
+    new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(done, 1000); })
+        .observe(document.querySelector('.jp-WindowedPanel-viewport') || document.body,
+                 {childList: true, subtree: true});
+})"""
+
+
 def picture(page, name):
     """Keep a picture of every figure and of the first window."""
+    replaced = pytest.importorskip("playwright.sync_api").Error
     ARTEFACTS.mkdir(exist_ok=True)
+    page.evaluate(QUIET)  # an output that is drawn anew is another element
     page.locator(CELLS).nth(3).scroll_into_view_if_needed()
     page.screenshot(path=ARTEFACTS / f"{name}.png")
     for i, figure in enumerate(page.locator(".jp-OutputArea figure").all()):
-        figure.scroll_into_view_if_needed()
-        figure.screenshot(path=ARTEFACTS / f"{name}-{i}.png")
+        for last in (False, False, True):
+            try:
+                figure.scroll_into_view_if_needed()
+                figure.screenshot(path=ARTEFACTS / f"{name}-{i}.png")
+                break
+            except replaced:  # by a new drawing, meanwhile
+                if last:
+                    raise
+                page.evaluate(QUIET)
 
 
 @pytest.mark.parametrize("theme", THEMES)
