@@ -36,6 +36,7 @@ LINES = {
     "hatch": ("M0 12L12 0M0 6L6 0M6 12L12 6", 1),
 }
 MAX_ON_A_LINE = 34  # characters of a text cell that is not broken into lines
+MANY = 9  # columns, from which on a table is wide in print
 MAX_HEAD = 11  # characters of a column's heading that is not broken into lines
 MAX_DEPTH = 3  # of a section in a tree, to which it is set in
 MAX_DESCRIBED = 2_000  # characters of a figure's description for a screen reader
@@ -150,9 +151,9 @@ def _heads(headings):
             said = text(heading.bar.text) if heading.bar.text else Markup('<span class="vh">bar</span>')
             heads.append(("bar", said))
         kind = " ".join(filter(None, ["" if heading.is_text else "number", "wide" if unseen else ""]))
-        said = (
-            heading.text if len(heading.text) > MAX_HEAD else heading.text.replace(" ", "\N{NO-BREAK SPACE}")
-        )
+        said = heading.text
+        if len(said) <= MAX_HEAD and len(headings) <= MANY:  # of many columns, each is narrow in print
+            said = said.replace(" ", "\N{NO-BREAK SPACE}")
         heads.append((kind, breakable(shown(said))))
     return heads
 
