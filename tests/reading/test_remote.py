@@ -215,11 +215,18 @@ def server():
     process.wait()
 
 
+class _Quiet(ThreadingHTTPServer):
+    """It says nothing of a client that hangs up, which would be read as what a command said."""
+
+    def handle_error(self, request, client_address):
+        pass
+
+
 @pytest.fixture
 def line(server, monkeypatch):
     """The line to the server; the environment says where it is, and who we are."""
     handler = type("ThisLine", (Line,), {"port": server, "lock": threading.Lock()})
-    proxy = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    proxy = _Quiet(("127.0.0.1", 0), handler)
     threading.Thread(target=proxy.serve_forever, daemon=True).start()
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{proxy.server_port}")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
