@@ -16,6 +16,7 @@ from traincost.estimation import accelerators, architectures, compute
 
 # An MFU below it is named: of 25 published models with both hours and tokens, a tenth have less than 0.097.
 LOW = 0.1
+N_PUBLISHED = 25  # models that this is of
 ALL_RUNS = fields.ALL_RUNS
 # Settings that say what a run ran on, by the last part of their name.
 _DEVICE_SETTINGS = ("gpu", "gpu_type", "gpu_name", "device_name", "accelerator_type", "processor")

@@ -357,15 +357,15 @@ def _with_a_kernel(execute, *arguments, **options):
 
     Its ports are chosen before it takes them: another program may be faster, as another build.
     """
-    for _ in range(KERNEL_STARTS - 1):
+    left = KERNEL_STARTS
+    while True:
+        left -= 1
         try:
             with _interruptible():
                 return execute(*arguments, **options)
         except RuntimeError as problem:
-            if "died before replying" not in str(problem):
+            if not left or "died before replying" not in str(problem):
                 raise
-    with _interruptible():
-        return execute(*arguments, **options)
 
 
 @contextlib.contextmanager

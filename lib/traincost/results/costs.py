@@ -61,13 +61,12 @@ def costs(runs, by=None, *, devices=1, price_per_hour=None, currency="USD", powe
     missing = analysis.unfinished(collection, axis.name)
     spent = analysis.spent(collection, axis.name, devices, price_per_hour, power_w)
     order, n_superseded = analysis.process_order(runs.frame), analysis.n_superseded(collection, by)
+    by_level = _spent_table(spent, axis.name, currency, analysis.spent_members(collection, axis.name), runs)
     return Result.showing(
         "costs",
         table,
         [*_money(spent, devices, price_per_hour, currency, power_w), *_many_unfinished(missing)],
-        _spent_table(spent, axis.name, currency, analysis.spent_members(collection, axis.name), runs)
-        if len(spent) > 1
-        else None,
+        by_level if len(spent) > 1 else More(say("Time spent, in numbers"), (by_level,)),
         *beside_costs(runs),
         More(
             say("Cost columns: memory, inference, parameters"),
@@ -184,8 +183,8 @@ def _money(table, devices, price_per_hour, currency, power_w):
     n = total["n_runs"] + total["n_excluded"]
     return [
         say(
-            "The {runs} took {h} of device time at {d} {noun} a run{spent}; {left}.",
-            runs="run" if n == 1 else say("{n} runs", n=number_of("spent.n_runs", n)),
+            "{runs} took {h} of device time at {d} {noun} a run{spent}; {left}.",
+            runs=say("{n} run" if n == 1 else "The {n} runs", n=number_of("spent.n_runs", n)),
             h=hours_of("spent.device_hours", total["device_hours"]),
             d=number_of("spent.devices", devices),
             noun=plural(devices, "device"),
@@ -245,11 +244,7 @@ def cost_table(frame, members, runs, name="cost"):
         sum(n_runs.values()),
         origins=of_settings(keys, rows, members),
         holds=(name, "process") if name == "cost" else (name,),
-        note=_how(
-            name,
-            len(shown),
-            [(called[at], wide[at].iloc[0]) for at in same],
-        ),
+        note=_how(name, len(shown), [(called[at], wide[at].iloc[0]) for at in same]),
     )
 
 

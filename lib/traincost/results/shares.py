@@ -248,11 +248,10 @@ def draw_composition(composition):
 
 
 def _tables(table, section_kinds, drawn):
-    """The share of each section, and below it every statistic of these; none without a section."""
-    if len(table) < 2:
-        return ()
-    full = say("Shares in full: of all hours, where present, and what is inside")
-    return _table(table, section_kinds, drawn), More(full, (_full(table, section_kinds),))
+    """The share of each section, and below it every statistic of these; all below without a section."""
+    shown, full = _table(table, section_kinds, drawn), _full(table, section_kinds)
+    said = say("Shares in full: of all hours, where present, and what is inside")
+    return (shown, More(said, (full,))) if len(table) > 1 else (More(said, (shown, full)),)
 
 
 def _table(frame, section_kinds, drawn):

@@ -12,7 +12,8 @@ from traincost.results.tables import Heading, Origin, Table
 
 # Where `estimation.LOW` comes from.
 _SOURCE = (
-    "About nine in ten of the 25 published language models whose hours and tokens are both printed used more."
+    f"About nine in ten of the {estimation.N_PUBLISHED} published language models whose hours and tokens are "
+    "both printed used more."
 )
 MAX_NAMED = 5  # levels of low utilisation that are named
 
