@@ -298,3 +298,21 @@ def test_a_reader_that_recognises_says_so_of_its_sample():
         paths = [*listed.runs["path"], *listed.excluded["path"]]
         assert paths, kind
         assert all(reader.recognises(str(folder / path)) for path in paths), kind
+
+
+# -- CodeCarbon ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("zone", ["", "+00:00", "Z"])
+def test_ranks_with_and_without_a_zone_are_one_job(tmp_path, zone):
+    """Found by fuzzing: times with a zone were not comparable to those without."""
+    names = "timestamp,project_name,run_id,duration,emissions,energy_consumed,tracking_mode"
+    rows = [
+        names,
+        "2026-04-01T10:00:00,fit,a,3600,0.1,2,machine",
+        "2026-04-01T10:00:05,fit,b,3600,0.1,2,machine",
+    ]
+    (tmp_path / "emissions.csv").write_text("\n".join(rows).replace(":05,", f":05{zone},"))
+    found = read_collection(tmp_path)
+    assert found.runs["cost_energy_kwh"].tolist() == [2.0]
+    assert any("ranks of one job" in note for note in found.notes["note"])

@@ -9,6 +9,7 @@ import re
 from datetime import datetime, timedelta
 
 from traincost.columns import finite
+from traincost.reading.formats.table_columns import between
 
 NEEDED = {"project_name", "run_id", "duration", "emissions"}
 PLACE, STARTED = "(place)", "(started)"
@@ -77,15 +78,9 @@ def _without_ranks(found):
 
 
 def _are_ranks(first, second):
-    try:
-        apart = [datetime.fromisoformat(a[STARTED]) for a in (first, second)]
-    except ValueError:
-        return False
-    both = (
-        abs((apart[0] - apart[1]).total_seconds()),
-        abs(number(first, "duration") - number(second, "duration")),
-    )
-    return max(both) <= RANKS_S
+    apart_s = between(first[STARTED], second[STARTED])
+    longer_s = number(first, "duration") - number(second, "duration")
+    return apart_s is not None and max(abs(apart_s), abs(longer_s)) <= RANKS_S
 
 
 def machine(row):
