@@ -5,9 +5,12 @@ import subprocess
 import sys
 import time
 
+import nbformat
 import pytest
 from conftest import ROOT, record, write_run
 
+from traincost.__main__ import main
+from traincost.pages import publish
 from traincost.reading import folders
 from traincost.reading.collection import read_collection
 
@@ -88,6 +91,35 @@ def test_an_unwritable_folder_is_told_in_one_line(places, name):
     assert error.count("\n") == 1
     assert "Permission denied" in error
     assert [path.name for path in (places / "closed").iterdir()] == ["x.json"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["page", "runs", "-o", "file/page"],
+        ["compare", "runs", "runs", "-o", "file"],
+        ["publish", "mine.ipynb", "-o", "file/page"],
+        ["check", "runs", "runs", "--json", "file/check.json"],
+        ["check", "runs", "runs", "--junit", "file/check.xml"],
+        ["plan", "runs", "--json", "file/plan.json"],
+    ],
+    ids=" ".join,
+)
+def test_an_output_that_cannot_be_is_told_before_the_work(places, monkeypatch, capsys, command):
+    def work(*_, **__):
+        raise AssertionError("worked first")
+
+    (places / "file").write_text("mine")
+    nbformat.write(nbformat.v4.new_notebook(), places / "mine.ipynb")
+    monkeypatch.chdir(places)
+    monkeypatch.setattr(publish, "execute", work)
+    monkeypatch.setattr("traincost.results.gate.checked", work)
+    monkeypatch.setattr("traincost.__main__._answered", work)
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert "Not a directory" in said
+    assert said.count("\n") == 1
+    assert (places / "file").read_text() == "mine"
 
 
 @pytest.mark.slow

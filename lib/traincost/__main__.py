@@ -347,6 +347,7 @@ def check(before, after, max_slowdown, max_lost, json, junit, markdown, paramete
     from time import monotonic
 
     started = monotonic()
+    _refuse_unwritable(json, junit, markdown)
     settings = _comparison(parameters)
 
     from traincost.results import gate
@@ -398,6 +399,7 @@ def plan(runs_dir, remaining, json, output, force, parameters):
     from traincost.results import remaining as left
 
     parameters |= {**_set(remaining=remaining), "runs_dir": runs_dir}
+    _refuse_unwritable(json)
     asked = _checked("plan", parameters)
     found = _answered(plan, left, asked)
     if json:
@@ -420,10 +422,24 @@ def _answered(plan, remaining, asked):
     return plan.plan(runs, seeds=asked["seeds"] or 1, knobs=asked["knobs"], **both)
 
 
+def _refuse_unwritable(*paths):
+    """Refuse files that could not be written, before anything is read; those not asked for are None."""
+    from traincost.reading import folders
+
+    for path in filter(None, paths):
+        if not _is_pipe(path):
+            folders.refuse_unwritable(os.path.dirname(os.path.realpath(path)))
+
+
+def _is_pipe(path):
+    """Say whether a file to be written is none, as /dev/stdout."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
 def _write(path, text):
     from traincost.reading import folders
 
-    if os.path.exists(path) and not os.path.isfile(path):  # a pipe, as /dev/stdout
+    if _is_pipe(path):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         return

@@ -138,6 +138,7 @@ def build(notebook, parameters, output=None, progress=False, watch=UNWATCHED, fo
             parameters, collection = _taken(path, parameters)[0], name
         nb = _import_nbformat().read(path, as_version=4)
     output = output or Path("reports", collection)
+    folders.refuse_unwritable(output)
     with _encodable(parameters) as parameters:
         return _built(name, nb, parameters, output, progress, watch, folder, force)
 

@@ -54,6 +54,14 @@ class Here:
         """Make the folder where it is not there."""
         os.makedirs(self._path, exist_ok=True)
 
+    def refuse_unwritable(self):
+        """Raise the system's OSError where nothing can be written: before the work, not after it."""
+        place = os.path.abspath(self._path)
+        while not os.path.lexists(place):
+            place = os.path.dirname(place)
+        with tempfile.TemporaryFile(dir=place):
+            pass
+
     def names(self):
         """Return the names of the files in it; none where it is not there."""
         try:
@@ -216,6 +224,9 @@ class Elsewhere:
         """Make the folder where such a thing exists."""
         remote.retried(self._system.makedirs, self._path, exist_ok=True)
 
+    def refuse_unwritable(self):
+        """Do nothing: to try it would cost a request, and one more to remove what was written."""
+
     def names(self):
         """Return the names of the files in it."""
         return [path.rpartition("/")[2] for path in self._found()]
@@ -271,6 +282,13 @@ def _is_old(info):
     changed = info.get("LastModified") or info.get("mtime") or info.get("created")
     changed = changed.timestamp() if hasattr(changed, "timestamp") else changed
     return isinstance(changed, int | float) and time.time() - changed > LEFTOVER_S
+
+
+def refuse_unwritable(path):
+    """Raise `ParameterError` where nothing can be written into the folder at `path`, be it there or not."""
+    folder = at(path)
+    with told(folder):
+        folder.refuse_unwritable()
 
 
 @contextmanager
