@@ -103,6 +103,13 @@ def test_levels_that_sort_alike_have_one_order():
     assert levels(collection, "v") == ["v001", "v01", "v1", "w"]
 
 
+@pytest.mark.parametrize("level", ["x", "x\0", "x\0\0", "x "])
+def test_levels_that_differ_at_their_end_are_told_apart(level):
+    names = ["x", "x\0", "x\0\0", "x "]
+    found = subset(collection_of({"v": names}, np.ones(4)), {"v": [level]})
+    assert found.runs["config.v"].tolist() == [level]
+
+
 def test_a_range_keeps_both_ends(mixed):
     assert list(subset(mixed, {"optim.lr": {"min": 0.0001, "max": 0.01}}).runs["run_id"]) == ["r2", "r4"]
     assert list(subset(mixed, {"optim.lr": {"max": 0.001}}).runs["run_id"]) == ["r4"]

@@ -143,7 +143,9 @@ def _condition(collection, name, kept):
     present = levels(collection, name)
     for absent in sorted(wanted - set(present)):
         raise ParameterError(f"`where`: {name!r} has no level {absent!r}; it has: {', '.join(present[:30])}")
-    return lambda frame: np.isin(_labels(frame, name), list(wanted)) if wanted else np.full(len(frame), True)
+    if not wanted:
+        return lambda frame: np.full(len(frame), True)
+    return lambda frame: pd.Series(_labels(frame, name)).isin(wanted).to_numpy()  # numpy drops NULs at an end
 
 
 def _range_condition(collection, name, kept):
