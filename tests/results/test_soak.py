@@ -1,4 +1,7 @@
-"""Two hundred odd collections, made from seeds: each is answered, within limits of time and memory."""
+"""Two hundred odd collections, made from seeds: each is answered, within limits of time and memory.
+
+Pages of them take minutes: eight are built here, more by ``python tests/results/test_soak.py 1 200``.
+"""
 
 import json
 import os
@@ -6,8 +9,13 @@ import random
 import re
 import resource
 import signal
+import subprocess
+import sys
+import tempfile
+import threading
 import time
 import traceback
+from pathlib import Path
 
 import pytest
 from conftest import record
@@ -19,6 +27,8 @@ N = 200
 TIME_S = 60
 MEMORY_BYTES = 2**30  # beyond what the process has at its start
 ANSWERS = ("summary", "effects", "levels", "occurrences", "shares", "knobs", "costs", "scores", "provenance")
+PAGES = range(1, 9)  # seeds of which whole pages are built
+PAGE_BYTES = 2 * 2**20  # of a page, and of its JSON; what these collections hold is far larger
 N_ANSWERS = 2  # of a collection, to stay within a minute in all
 LONG_FIGURE = re.compile(r"\d[\d,]{60,}")
 
@@ -153,3 +163,45 @@ def test_odd_collections_are_answered_within_limits(tmp_path):
             wrong[seed] = status, report.read_text() if report.exists() else ""
     print(f"{N} collections in {time.monotonic() - started:.0f} s")
     assert wrong == {}
+
+
+def built(seed, folder):
+    """Build the page of an odd collection; return what went wrong, an empty text if nothing did."""
+    odd_collection(folder / "runs", seed)
+    command = [sys.executable, "-m", "traincost", "page", "runs", "-o", "page"]
+    with open(folder / "said", "w+") as said:
+        started = time.monotonic()
+        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=said)
+        timer = threading.Timer(TIME_S, process.kill)
+        timer.start()
+        _, status, used = os.wait4(process.pid, 0)  # the kernel's memory, too
+        timer.cancel()
+        said.seek(0)
+        lines = said.read().splitlines()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    wrong = [f"took {time.monotonic() - started:.0f} s"] if process.returncode == -signal.SIGKILL else []
+    if used.ru_maxrss * 1024 > MEMORY_BYTES:
+        wrong.append(f"used {used.ru_maxrss >> 10} MiB")
+    if (process.returncode, len(lines)) not in ((0, 0), (2, 1)):
+        wrong += [f"ended with {process.returncode}", *lines]
+    for path in folder.glob("page/profiling.*"):
+        text = path.read_text(encoding="utf-8")
+        if len(text) > PAGE_BYTES:
+            wrong.append(f"{path.name} has {len(text):,} characters")
+        if figure := LONG_FIGURE.search(text):
+            wrong.append(f"{path.name} prints {figure[0][:80]}")
+    return "\n".join(wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", PAGES)
+def test_odd_collections_make_pages_within_limits(tmp_path, seed):
+    assert built(seed, tmp_path) == ""
+
+
+if __name__ == "__main__":
+    for seed in range(int(sys.argv[1]), int(sys.argv[2]) + 1):
+        with tempfile.TemporaryDirectory() as folder:
+            if found := built(seed, Path(folder)):
+                print(f"{seed}: {found}", flush=True)
+    print("done")
