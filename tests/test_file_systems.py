@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 
 import nbformat
 import pytest
@@ -16,6 +17,7 @@ from traincost.reading.collection import read_collection
 
 # The administrator may write everywhere: the same person without those rights is anybody.
 NOBODY = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+LIBRARY = str(ROOT / "lib")
 LOCKS = "fcntl.flock"
 SETTLING = "os.fsync"
 # What the file systems of networks, of containers and of users answer to these.
@@ -29,10 +31,23 @@ def refuse(*arguments):
 sys.exit(main(sys.argv[1:]))
 """
 
+# Each call that a file system over a network answers late, in the command and in its kernel.
+SLOW = """
+import os, sys, time
+def late(event, arguments):
+    if event in ("open", "os.scandir", "os.listdir") and isinstance(arguments[0], str):
+        path = os.path.abspath(arguments[0])
+        if path.startswith(os.environ["SLOW"] + os.sep):
+            time.sleep(0.1)
+            with open(os.environ["CALLS"], "a") as calls:
+                calls.write(path + "\\n")
+sys.addaudithook(late)
+"""
+
 
 def ran(*command, home, prefix=(), code=None, **options):
     """Run a command of ours; return its status, and what it said on both lines."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "lib"), "HOME": str(home)}
+    environment = {**os.environ, "PYTHONPATH": LIBRARY, "HOME": str(home)}
     for name in ("MPLCONFIGDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "IPYTHONDIR", "JUPYTER_RUNTIME_DIR"):
         environment.pop(name, None)
     called = ["-c", code] if code else ["-m", "traincost"]
@@ -153,6 +168,30 @@ def test_a_file_system_without_locks_or_settling_does(places, name, code):
     assert ran("check", runs, runs, "--json", places / "open" / "c.json", **options)[::2] == (0, "")
     assert ran("site", places / "open", **options)[::2] == (0, "")
     assert not list(places.rglob("*.tmp"))
+
+
+@pytest.mark.slow
+def test_on_a_slow_file_system_each_file_is_opened_once(places, monkeypatch):
+    (places / "open" / "sitecustomize.py").write_text(SLOW)
+    monkeypatch.setenv("SLOW", str(places / "runs"))
+    monkeypatch.setenv("CALLS", str(places / "open" / "calls"))
+    monkeypatch.setattr(sys.modules[__name__], "LIBRARY", f"{ROOT / 'lib'}:{places / 'open'}")
+    index = places / "open" / "index"
+    commands = {
+        "page": ("page", places / "runs", "-o", places / "open" / "page"),
+        "formats": ("formats", places / "runs"),
+        "index": ("index", places / "runs", "-o", index),
+        "refresh": ("index", places / "runs", "-o", index),
+    }
+    for name, command in commands.items():
+        status, _, said = ran(*command, home=places / "open")
+        assert status == 0, said
+        calls = Counter((places / "open" / "calls").read_text().split())
+        opened = {path: n for path, n in calls.items() if path.endswith("run.json")}
+        assert set(opened.values()) == (set() if name == "refresh" else {1}), name
+        # What no reader opened, formats looks for in a second listing.
+        assert max(calls.values()) == (2 if name == "formats" else 1), name
+        (places / "open" / "calls").unlink()
 
 
 def test_a_disk_that_fails_is_told(tmp_path, monkeypatch):
