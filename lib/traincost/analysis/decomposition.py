@@ -40,28 +40,19 @@ WARM_UP_LEVEL = 0.95  # of the interval that must lie above zero for that to be 
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """The change of mean runtime, as parts that add up to it.
+    """The change of mean runtime, as parts that add up to it."""
 
-    Attributes
-    ----------
-    before_s, after_s : float
-        Mean runtime over all runs of each side.
-    parts : DataFrame
-        A row per part of the cut, the largest change first, then the unattributed rest, then
-        `MIX`: ``part``; ``count_before``, ``count_after`` (mean per run over the configurations
-        of both sides, weighted as the change is), ``call_before_s``, ``call_after_s``;
-        ``count_s``, ``call_s``, ``once_s`` (the change through either, and through first calls, NaN
-        where counts are not known), ``total_s``; ``fixed_s``, seconds of a run that do not grow with
-        the count (a warm-up) and are in no call: 0 where none were found, NaN where the runs cannot
-        tell.
-    configurations : DataFrame
-        A row per configuration: its levels, ``share_before``, ``share_after`` (of the runs),
-        ``before_s``, ``after_s``, ``mix_s`` (about the mean of both sides), ``change_s``.
-    """
-
-    before_s: float
+    before_s: float  # mean runtime over all runs of each side
     after_s: float
+    # A row per part of the cut, the largest change first, then the unattributed rest, then `MIX`: ``part``;
+    # ``count_before``, ``count_after`` (mean per run over the configurations of both sides, weighted as the
+    # change is), ``call_before_s``, ``call_after_s``; ``count_s``, ``call_s``, ``once_s`` (the change through
+    # either, and through first calls, NaN where counts are not known), ``total_s``; ``fixed_s``, seconds of a
+    # run that do not grow with the count (a warm-up) and are in no call: 0 where none were found, NaN where
+    # the runs cannot tell.
     parts: pd.DataFrame
+    # A row per configuration: its levels, ``share_before``, ``share_after`` (of the runs), ``before_s``,
+    # ``after_s``, ``mix_s`` (about the mean of both sides), ``change_s``.
     configurations: pd.DataFrame
 
     @property
@@ -99,18 +90,13 @@ def decompose(before, after, pairing):
 
 @dataclass(frozen=True, eq=False)
 class _Sides:
-    """The runs of both sides by configuration.
+    """The runs of both sides by configuration."""
 
-    `of` is the configuration of each run of a side, `n_first` the runs of the first; `runs`
-    (2, configurations) counts them, `common` says which configurations both sides have, and
-    `weight` is their mean share of the runs.
-    """
-
-    of: list
-    n_first: int
-    runs: np.ndarray
-    common: np.ndarray
-    weight: np.ndarray
+    of: list  # configuration of each run of a side
+    n_first: int  # runs of the first side
+    runs: np.ndarray  # (2, configurations): how many
+    common: np.ndarray  # which configurations both sides have
+    weight: np.ndarray  # mean share of a configuration of the runs of both sides
 
     def means(self, values):
         """Return the mean of each configuration on each side, (2, configurations); NaN without runs."""

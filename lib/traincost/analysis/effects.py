@@ -27,38 +27,19 @@ REPLICATE = "replicate: shown, not tested"
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """What a response depends on, and how much.
+    """What a response depends on, and how much."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        As `main_effects` returns it, of the runs that are not far.
-    fields : list of Field
-        What the settings of those runs are.
-    kept : ndarray of bool
-        Which runs are not far (`far.far_runs`).
-    judged : Judged
-    with_far : dict
-        Factor to its verdict with the far runs, where it is another.
-    ratios, doublings, spread, cells : DataFrame
-        As `sizes` returns them; on the log scale where `log` is true.
-    interactions : DataFrame
-        As `interactions` returns it.
-    log : bool
-        Whether the logarithm of the response was tested, or the response itself.
-    """
-
-    table: pd.DataFrame
-    fields: list
-    kept: np.ndarray
-    judged: object
-    with_far: dict
-    ratios: pd.DataFrame
+    table: pd.DataFrame  # as `main_effects` returns it, of the runs that are not far
+    fields: list  # of Field: what the settings of those runs are
+    kept: np.ndarray  # which runs are not far (`far.far_runs`)
+    judged: object  # verdicts.Judged
+    with_far: dict  # factor to its verdict with the far runs, where it is another
+    ratios: pd.DataFrame  # these four as `sizes` returns them; on the log scale where `log` is true
     doublings: pd.DataFrame
     spread: pd.DataFrame
     cells: pd.DataFrame
-    interactions: pd.DataFrame
-    log: bool
+    interactions: pd.DataFrame  # as `interactions` returns it
+    log: bool  # whether the logarithm of the response was tested, or the response itself
 
 
 def examine(runs, response, replicates=(), factors=(), log=True):

@@ -14,17 +14,10 @@ from traincost.analysis.designs import NEGLIGIBLE, beyond, design, f_tail, ortho
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """A response about its mean: what there is to explain.
-
-    Attributes
-    ----------
-    centred : ndarray of float
-    total : float
-        Its sum of squares; 0 where all there is is rounding error.
-    """
+    """A response about its mean: what there is to explain."""
 
     centred: np.ndarray
-    total: float
+    total: float  # its sum of squares; 0 where all there is is rounding error
 
     @classmethod
     def of(cls, y):

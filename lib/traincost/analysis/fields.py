@@ -47,48 +47,20 @@ MODEL_LEVELS = 200  # that a model holds however many runs there are
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """One config field over the runs of a collection.
+    """One config field over the runs of a collection."""
 
-    Attributes
-    ----------
-    name : str
-        Dotted path in the config.
-    kind : str
-        See the module's docstring.
-    labels : tuple of str
-        Levels in natural order, a missing value last.
-    codes : ndarray of int
-        Level of each run, an index into `labels`.
-    values : ndarray of float, or None
-        The numbers of a numeric field, NaN where missing.
-    names : tuple of str
-        This field and those merged into it.
-    reason : str
-        Why the field is left out, where it is.
-    fixes : tuple of str
-        Factors that this one determines: each of its levels has a single level of theirs.
-    fixed_by : str
-        Name of a factor that determines this one, or empty.
-    trend : bool
-        Whether it is tested as a trend in rank: numbers with too many values to be levels.
-    placed : bool
-        Whether it varies exactly with a place, so that the two cannot be told apart.
-    same_as : str
-        Name of the factor with which it is shown, as the two partition the runs identically.
-    """
-
-    name: str
-    kind: str
-    labels: tuple
-    codes: np.ndarray
-    values: np.ndarray | None = None
-    names: tuple = ()
-    reason: str = ""
-    fixes: tuple = ()
-    fixed_by: str = ""
-    trend: bool = False
-    placed: bool = False
-    same_as: str = ""
+    name: str  # dotted path in the config
+    kind: str  # see the module's docstring
+    labels: tuple  # levels as text in natural order, a missing value last
+    codes: np.ndarray  # level of each run, an index into `labels`
+    values: np.ndarray | None = None  # the numbers of a numeric field, NaN where missing
+    names: tuple = ()  # this field and those merged into it
+    reason: str = ""  # why the field is left out, where it is
+    fixes: tuple = ()  # factors that this one determines: each of its levels has a single level of theirs
+    fixed_by: str = ""  # name of a factor that determines this one, or empty
+    trend: bool = False  # whether it is tested as a trend in rank: numbers with too many values to be levels
+    placed: bool = False  # whether it varies exactly with a place, so that the two cannot be told apart
+    same_as: str = ""  # name of the factor with which it is shown, as the two partition the runs identically
 
     @property
     def n_levels(self):

@@ -38,72 +38,35 @@ _PERCENTAGE = re.compile(r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*%\s*")
 
 @dataclass(frozen=True)
 class Check:
-    """What the gate found.
+    """What the gate found."""
 
-    Attributes
-    ----------
-    before, after : str
-        Names of the collections.
-    outcome : str
-        `LOST`, else `of_pairs`.
-    of_pairs : str
-        `WITHIN`, `SLOWER` or `UNCLEAR`: what the pairs alone say.
-    max_slowdown, change : float
-        Relative: 0.05 is 5 % slower.
-    low, high : float
-        One-sided 95 % bounds of the change; NaN where chance cannot be estimated.
-    p : float
-        One-sided, that the change is within the limit.
-    n_pairs, n_configurations, n_unpaired : int
-    changed : tuple of str
-        Shared settings that differ, as text.
-    df : int
-        Degrees of freedom of the scatter of the change; 0 where there is nothing to estimate it from.
-    spread : float
-        Standard deviation of a configuration's log change (of a single one: a pair's); NaN likewise.
-    n_needed : int, or None
-        Configurations (of a single one: pairs) that would tell, if the change and its spread stayed
-        what they are; None where that is not known, or where more than `MOST_NEEDED` are.
-    drift_side : str
-        Session whose start order the ratio of the pairs goes with (`sessions.session_drift`), or empty.
-    drift_r : float
-        That correlation; NaN without one.
-    n_before : int
-        Configurations that completed before.
-    lost : tuple of str
-        Those of which nothing completed after, by their settings.
-    n_lost_runs : int
-        Completed runs before of these.
-    failed : dict
-        Status to number of runs after that did not complete, the most first; ``not usable`` are those
-        that did, and whose time is not known.
-    max_lost : int
-        So many configurations, and so many runs, may be lost.
-    """
-
-    before: str
+    before: str  # names of the collections
     after: str
-    outcome: str
-    max_slowdown: float
+    outcome: str  # `LOST`, else `of_pairs`
+    max_slowdown: float  # relative, as all changes here: 0.05 is 5 % slower
     change: float
-    low: float
+    low: float  # one-sided 95 % bounds of the change; NaN where chance cannot be estimated
     high: float
-    p: float
+    p: float  # one-sided, that the change is within the limit
     n_pairs: int
     n_configurations: int
     n_unpaired: int
-    changed: tuple
-    df: int = 0
-    spread: float = np.nan
+    changed: tuple  # shared settings that differ, as text
+    df: int = 0  # of the scatter of the change; 0 where there is nothing to estimate it from
+    spread: float = np.nan  # SD of a configuration's log change (of a single one: a pair's); NaN likewise
+    # Configurations (of a single one: pairs) that would tell, if the change and its spread stayed what they
+    # are; None where that is not known, or where more than `MOST_NEEDED` are.
     n_needed: int | None = None
-    drift_side: str = ""
-    drift_r: float = np.nan
-    of_pairs: str = UNCLEAR
-    n_before: int = 0
-    lost: tuple = ()
-    n_lost_runs: int = 0
+    drift_side: str = ""  # session whose start order the ratio goes with (`sessions.session_drift`), or empty
+    drift_r: float = np.nan  # that correlation
+    of_pairs: str = UNCLEAR  # `WITHIN`, `SLOWER` or `UNCLEAR`: what the pairs alone say
+    n_before: int = 0  # configurations that completed before
+    lost: tuple = ()  # those of which nothing completed after, by their settings
+    n_lost_runs: int = 0  # completed runs before of these
+    # Status to number of runs after that did not complete, the most first; ``not usable`` are those that did,
+    # and whose time is not known.
     failed: dict = field(default_factory=dict)
-    max_lost: int = 0
+    max_lost: int = 0  # so many configurations, and so many runs, may be lost
 
     @property
     def status(self):

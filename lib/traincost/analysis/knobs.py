@@ -42,29 +42,14 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class Knob:
-    """A setting a person could change to save time.
-
-    Attributes
-    ----------
-    name : str
-    sections : tuple of str
-        Section paths it governs; ``*`` matches across slashes.
-    kind : str
-        ``share`` or ``cadence``.
-    change : str
-        What to do, in words.
-    kept : float
-        Occurrences that remain, of a cadence knob.
-    proposed : bool
-        Whether `propose` made it, and no person.
-    """
+    """A setting a person could change to save time."""
 
     name: str
-    sections: tuple
-    kind: str = "share"
-    change: str = ""
-    kept: float = 1
-    proposed: bool = False
+    sections: tuple  # paths of the sections it governs; ``*`` matches across slashes
+    kind: str = "share"  # or ``cadence``
+    change: str = ""  # what to do, in words
+    kept: float = 1  # occurrences that remain, of a cadence knob
+    proposed: bool = False  # whether `propose` made it, and no person
 
     @classmethod
     def of(cls, entry):

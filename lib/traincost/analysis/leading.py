@@ -18,30 +18,14 @@ FAR_MORE = 1.5  # times training, from which what a knob governs takes the time
 
 @dataclass(frozen=True, eq=False)
 class Leading:
-    """What leads.
+    """What leads."""
 
-    Attributes
-    ----------
-    untimed : float
-        Mean share of a run that no section timed.
-    training : float
-        Mean share of sections known to be training; 0 where none is.
-    knob : Series or None
-        The row of `knobs.bounds` that saves the most hours in all, where any saves something.
-    subject : str
-        In a word, what that knob governs; empty where that is of several kinds or of none.
-    governed : tuple of str
-        The disjoint parts of a run (`sections.composition`) that it governs.
-    by_mean : Series or None
-        The knob of the largest mean share, where that is another one.
-    """
-
-    untimed: float
-    training: float
-    knob: object
-    subject: str
-    governed: tuple
-    by_mean: object
+    untimed: float  # mean share of a run that no section timed
+    training: float  # mean share of sections known to be training; 0 where none is
+    knob: object  # the row of `knobs.bounds` that saves the most hours in all; None where none saves anything
+    subject: str  # in a word, what that knob governs; empty where that is of several kinds or of none
+    governed: tuple  # the disjoint parts of a run (`sections.composition`) that it governs
+    by_mean: object  # the row of the knob of the largest mean share, where that is another one; else None
 
 
 def leading(composition, bounds, section_kinds=None):

@@ -31,42 +31,22 @@ NEAR = 0.6  # of difflib: how alike the names of a level and its successor are
 
 @dataclass(frozen=True, eq=False)
 class Pairing:
-    """Two collections, paired by configuration.
+    """Two collections, paired by configuration."""
 
-    Attributes
-    ----------
-    name : str
-        Of both collections.
-    factors : tuple of str
-        Fields by which configurations are told apart.
-    of_before, of_after : ndarray of int
-        Configuration of each run, a row number of `configurations`.
-    configurations : DataFrame
-        A row per configuration of either side: its level of each factor, as text.
-    pairs : DataFrame
-        A row per pair: ``configuration``, ``before``, ``after`` (arrays of row numbers of the
-        runs on each side, which are averaged).
-    changed : DataFrame
-        Settings that are not paired by and have no level in common, most of them shared by all
-        runs of a side: ``setting``, ``before``, ``after`` (the level, or the first few).
-    averaged : tuple of str
-        Settings that vary on one side only and are absent from the other; averaged over.
-    numbers : dict
-        Factor to its number in each of `configurations`, of those with many values.
-    unpaired : DataFrame
-        ``side``, ``run_id``, ``path``, ``reason``.
-    """
-
-    name: str
-    factors: tuple
-    of_before: np.ndarray
+    name: str  # of both collections
+    factors: tuple  # names of the fields by which configurations are told apart
+    of_before: np.ndarray  # configuration of each run before, a row number of `configurations`
     of_after: np.ndarray
-    configurations: pd.DataFrame
+    configurations: pd.DataFrame  # a row per configuration of either side: its level of each factor, as text
+    # A row per pair: ``configuration``, ``before``, ``after`` (arrays of row numbers of the runs on each
+    # side, which are averaged).
     pairs: pd.DataFrame
+    # Settings that are not paired by and have no level in common, most of them shared by all runs of a side:
+    # ``setting``, ``before``, ``after`` (the level, or the first few).
     changed: pd.DataFrame
-    averaged: tuple
-    unpaired: pd.DataFrame
-    numbers: dict = field(default_factory=dict)
+    averaged: tuple  # settings that vary on one side only and are absent from the other; averaged over
+    unpaired: pd.DataFrame  # ``side``, ``run_id``, ``path``, ``reason``
+    numbers: dict = field(default_factory=dict)  # factor with many values to its number in each configuration
 
     @property
     def paired(self):

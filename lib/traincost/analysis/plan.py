@@ -57,41 +57,21 @@ DEFAULTS = {
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """The additive model of log runtime over configurations.
+    """The additive model of log runtime over configurations."""
 
-    Attributes
-    ----------
-    factors : list of Field
-        What the model holds.
-    units : Units
-    matrix : ndarray, (configurations, parameters)
-    coefficients : ndarray
-    covariance : ndarray
-        Of the coefficients, in units of the variance of a configuration's mean.
-    variance, df : float
-        Of the configurations' means about the model.
-    repeat_variance, repeat_df : float
-        Of runs about their configuration's mean; 0 and 0 without repetitions.
-    repeats : float
-        Runs in a configuration (harmonic mean).
-    n_runs : ndarray
-        Runs of each configuration.
-    is_saturated : bool
-        Whether the model fits every configuration, so that `variance` and `df` are of repetitions alone,
-        and the runs cannot tell whether settings act together.
-    """
-
-    factors: list
+    factors: list  # of Field: what the model holds
     units: Units
-    matrix: np.ndarray
+    matrix: np.ndarray  # (configurations, parameters)
     coefficients: np.ndarray
-    covariance: np.ndarray
-    variance: float
+    covariance: np.ndarray  # of the coefficients, in units of the variance of a configuration's mean
+    variance: float  # of the configurations' means about the model
     df: int
-    repeat_variance: float
+    repeat_variance: float  # of runs about their configuration's mean; 0 without repetitions, as its df
     repeat_df: int
-    repeats: float
-    n_runs: np.ndarray
+    repeats: float  # runs in a configuration (harmonic mean)
+    n_runs: np.ndarray  # of each configuration
+    # Whether the model fits every configuration, so that `variance` and `df` are of repetitions alone, and
+    # the runs cannot tell whether settings act together.
     is_saturated: bool = False
 
     @property
@@ -102,13 +82,10 @@ class Model:
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """What is known of planned configurations from their own runs: how many, and their mean log runtime.
+    """What is known of planned configurations from their own runs."""
 
-    `n` is 0 where there is none.
-    """
-
-    n: np.ndarray
-    mean_log: np.ndarray
+    n: np.ndarray  # how many; 0 where there is none
+    mean_log: np.ndarray  # their mean log runtime
 
     def weight(self, missed, repeat):
         """Return λ, and the variance left of u, from σu² and σe²: (cells,) or (draws, cells)."""

@@ -32,36 +32,22 @@ TOTAL = "all that remains"
 
 @dataclass(frozen=True, eq=False)
 class Remaining:
-    """What is left of a grid.
+    """What is left of a grid."""
 
-    Attributes
-    ----------
-    frame : DataFrame
-        A row per combination with runs left and `TOTAL` last: a column per factor (``level.<name>``),
-        ``n_before`` (completed), ``n_at_work``, ``n_to_run``; ``hours``, ``low``, ``high`` (90 %
-        prediction interval), ``device_hours``, and ``money`` where a price is given.
-    n_combinations, n_seeds : int
-        Of the grid, and runs of each.
-    at_once : int, or None
-        Runs at one time, observed or asked for; None where no starts are recorded.
-    wall_hours : tuple of float
-        Hours until the last run ends, if so many run at once: the middle of the draws and a 90 % interval.
-    latest_s : float
-        The last moment that a run recorded, in seconds since 1970; NaN where no starts are recorded.
-    n_overdue : int
-        Runs at work that have taken longer than nearly all that was predicted: counted as about to end.
-    n_unknown : int
-        Runs at work or failed with a level that no completed run has: nothing is predicted of them.
-    """
-
+    # A row per combination with runs left and `TOTAL` last: a column per factor (``level.<name>``),
+    # ``n_before`` (completed), ``n_at_work``, ``n_to_run``; ``hours``, ``low``, ``high`` (90 % prediction
+    # interval), ``device_hours``, and ``money`` where a price is given.
     frame: pd.DataFrame
     n_combinations: int
-    n_seeds: int
-    at_once: int | None
+    n_seeds: int  # runs of each combination
+    at_once: int | None  # runs at one time, observed or asked for; None where no starts are recorded
+    # Hours until the last run ends, if so many run at once: the middle of the draws and a 90 % interval.
     wall_hours: tuple
-    latest_s: float
-    n_overdue: int
-    n_unknown: int
+    latest_s: (
+        float  # last moment that a run recorded, in seconds since 1970; NaN where no starts are recorded
+    )
+    n_overdue: int  # at work for longer than nearly all that was predicted: counted as about to end
+    n_unknown: int  # at work or failed with a level that no completed run has: nothing is predicted of them
 
 
 def remaining(runs, described, excluded, proposal, at_once=None):

@@ -28,37 +28,19 @@ TOLERANCE = 1e-3  # relative: what profilers round their seconds to
 
 @dataclass(frozen=True, eq=False)
 class Timing:
-    """The sections of a collection as arrays.
+    """The sections of a collection as arrays, (runs, sections) where nothing else is said."""
 
-    Attributes
-    ----------
-    paths : list of str
-        Sections, parents before their children.
-    parent : list of int
-        Index of the nearest recorded ancestor, -1 for none.
-    children : list of list of int
-        Indices of the sections whose nearest recorded ancestor each is.
-    seconds, counts : ndarray, (runs, sections)
-        As recorded; NaN where a run lacks the section, or its count.
-    whole : ndarray, (runs, sections)
-        `seconds`, where a missing parent is the sum of its children, and 0 for the rest.
-    runtime_s : ndarray, (runs,)
-    extents : ndarray, (3, runs, sections), or None
-        Seconds of the first, shortest and longest occurrence; NaN where a run does not tell, None
-        where none does.
-    synchronised : ndarray, (runs, sections), or None
-        Whether the clock waited for the device (1 or 0); likewise.
-    """
-
-    paths: list
-    parent: list
-    children: list
-    seconds: np.ndarray
-    counts: np.ndarray
-    whole: np.ndarray
-    runtime_s: np.ndarray
+    paths: list  # sections, parents before their children
+    parent: list  # index of the nearest recorded ancestor, -1 for none
+    children: list  # lists of indices of the sections whose nearest recorded ancestor each is
+    seconds: np.ndarray  # as recorded; NaN where a run lacks the section
+    counts: np.ndarray  # as recorded; NaN where a run lacks the section, or its count
+    whole: np.ndarray  # `seconds`, where a missing parent is the sum of its children, and 0 for the rest
+    runtime_s: np.ndarray  # (runs,)
+    # (3, runs, sections): seconds of the first, shortest and longest occurrence; NaN where a run does not
+    # tell, None where none does.
     extents: np.ndarray | None = None
-    synchronised: np.ndarray | None = None
+    synchronised: np.ndarray | None = None  # whether the clock waited for the device (1 or 0); likewise
 
     @property
     def roots(self):

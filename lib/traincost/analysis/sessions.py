@@ -29,21 +29,11 @@ MAX_NAMED = 5  # places listed of a side
 
 @dataclass(frozen=True)
 class Circumstances:
-    """How far two collections ran at one time and in one place.
+    """How far two collections ran at one time and in one place."""
 
-    Attributes
-    ----------
-    order : str
-        `APART`, `MIXED` or `UNKNOWN`: how the starts of the two lie.
-    first : str
-        The side that started first, where they lie `APART`.
-    places : tuple of (str, str, str)
-        Settings that name a machine and differ: the setting, and its levels before and after.
-    """
-
-    order: str
-    first: str = ""
-    places: tuple = ()
+    order: str  # `APART`, `MIXED` or `UNKNOWN`: how the starts of the two lie
+    first: str = ""  # the side that started first, where they lie `APART`
+    places: tuple = ()  # (setting, levels before, levels after) of settings that name a machine and differ
 
     @property
     def allow_a_cause(self):

@@ -28,27 +28,13 @@ DOUBLINGS = ["factor", "estimate", "low", "high", "df", "method"]
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """What a factor's size is estimated from.
+    """What a factor's size is estimated from."""
 
-    Attributes
-    ----------
-    y : ndarray
-        Response of each unit.
-    at : ndarray of int
-        A run of each unit.
-    others : list of Field
-        What is held.
-    groups : ndarray or None
-        Within which units are compared.
-    error : tuple of (float, int) or None
-        Mean square and degrees of freedom, where these are of repetitions and not of the residuals.
-    """
-
-    y: np.ndarray
-    at: np.ndarray
-    others: list
-    groups: np.ndarray | None
-    error: tuple | None
+    y: np.ndarray  # response of each unit
+    at: np.ndarray  # a run of each unit
+    others: list  # of Field: what is held
+    groups: np.ndarray | None  # within which units are compared
+    error: tuple | None  # mean square and df, where these are of repetitions and not of the residuals
 
 
 def ratios(judged, fields, y):

@@ -43,44 +43,21 @@ RUN, REPEATS, CONFIGURATION = "run", "run, error from repeats alone", "configura
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """How the runs of a collection are evidence.
+    """How the runs of a collection are evidence."""
 
-    Attributes
-    ----------
-    unit : str
-        `RUN`, `REPEATS` or `CONFIGURATION`.
-    here : bool
-        Whether what repeats can be claimed for these configurations only.
-    fields : list of Field
-        Those that no finer one fixes.
-    repeating, single : list of Field
-        Those whose values repeat, and the others: one value per run, or places.
-    of_run : ndarray of int
-        Configuration of each run: its setting of the repeating fields.
-    first : ndarray of int
-        A run of each configuration.
-    lack : LackOfFit
-        Of the additive model, where repetitions tell.
-    together : LackOfFit
-        The same with a mean per value of numbers whose values stand in several configurations, so that
-        a step is not taken for settings that act together.
-    additive : ndarray, (n, columns)
-        Orthonormal basis of that model.
-    block : Field or None
-        A factor that only repeats the settings of the others.
-    """
-
-    unit: str
-    here: bool
-    fields: list
-    repeating: list
-    single: list
-    of_run: np.ndarray
-    first: np.ndarray
-    lack: LackOfFit
+    unit: str  # `RUN`, `REPEATS` or `CONFIGURATION`
+    here: bool  # whether what repeats can be claimed for these configurations only
+    fields: list  # those that no finer one fixes
+    repeating: list  # of `fields`, those whose values repeat
+    single: list  # the others: one value per run, or places
+    of_run: np.ndarray  # configuration of each run: its setting of the repeating fields
+    first: np.ndarray  # a run of each configuration
+    lack: LackOfFit  # of the additive model, where repetitions tell
+    # The same with a mean per value of numbers whose values stand in several configurations, so that a step
+    # is not taken for settings that act together.
     together: LackOfFit
-    additive: np.ndarray
-    block: object = None
+    additive: np.ndarray  # (n, columns): orthonormal basis of that model
+    block: object = None  # a factor that only repeats the settings of the others, or None
 
     @property
     def act_together(self):

@@ -45,30 +45,21 @@ _COLUMNS = [
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What the tests of a response amount to.
+    """What the tests of a response amount to."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        A row per factor and place: ``factor``, ``p_alone``, ``p_held`` (family-wise, NaN where the test
-        cannot be made), ``held`` (names), ``verdict``, ``n_permutations``; ``entangled_with`` (factors
-        that it is tied to: an association with p at most 5 %, and an effect of their own),
-        ``entangled_r_squared`` (the share of each that goes with it), ``tested_on`` (the finer factor
-        whose level means it was tested on, or empty), ``unequal_spread``, ``start_share`` (of the rank
-        of start that it explains; NaN where starts tell nothing), ``lacks`` (what a test would need),
-        ``hold_too_few`` (whether it could be tested alone only).
-    start : dict
-        ``verdict``, ``p_alone`` and ``p_held`` of start order, and ``change``, that of the response from the
-        first start to the last; empty where it is not tested.
-    structure : Structure or None
-    strata : list of Stratum
-        The first is that between units.
-    """
-
+    # A row per factor and place: ``factor``, ``p_alone``, ``p_held`` (family-wise, NaN where the test cannot
+    # be made), ``held`` (names), ``verdict``, ``n_permutations``; ``entangled_with`` (factors that it is tied
+    # to: an association with p at most 5 %, and an effect of their own), ``entangled_r_squared`` (the share
+    # of each that goes with it), ``tested_on`` (the finer factor whose level means it was tested on, or
+    # empty), ``unequal_spread``, ``start_share`` (of the rank of start that it explains; NaN where starts
+    # tell nothing), ``lacks`` (what a test would need), ``hold_too_few`` (whether it could be tested alone
+    # only).
     table: pd.DataFrame
+    # ``verdict``, ``p_alone`` and ``p_held`` of start order, and ``change``, that of the response from the
+    # first start to the last; empty where it is not tested.
     start: dict
-    structure: object
-    strata: list
+    structure: object  # strata.Structure, or None
+    strata: list  # of Stratum; the first is that between units
 
 
 def family_wise(fields, y, start=None, n_permutations=N_PERMUTATIONS):

@@ -44,32 +44,16 @@ MAX_NAME = 300  # characters of a name that are read
 
 @dataclass(frozen=True, eq=False)
 class Processor:
-    """One processor.
-
-    Attributes
-    ----------
-    name : str
-    aliases : tuple of str
-        Other spellings, in lower case.
-    rates : dict
-        Precision to peak FLOP/s, dense.
-    has_tensor_cores : bool
-    memory_gib, tdp_w : float, or None
-    dies : int
-        Of one unit.
-    unit : str
-        What the row is of: chip, module, board, wafer, and what it consists of.
-    release, source, confidence, note : str
-    """
+    """One processor."""
 
     name: str
-    aliases: tuple
-    rates: dict
+    aliases: tuple  # other spellings, in lower case
+    rates: dict  # precision to peak FLOP/s, dense
     has_tensor_cores: bool
     memory_gib: float | None
     tdp_w: float | None
-    dies: int
-    unit: str
+    dies: int  # of one unit
+    unit: str  # what the row is of: chip, module, board, wafer, and what it consists of
     release: str
     source: str
     confidence: str
@@ -78,61 +62,30 @@ class Processor:
 
 @dataclass(frozen=True)
 class Named:
-    """What a name means.
+    """What a name means."""
 
-    Attributes
-    ----------
-    processors : tuple of Processor
-        More than one where the name is of several, with different rates.
-    units : float
-        How many units of the table the named thing is: 0.5 a core, 8 an eight-chip node.
-    by_halves : bool
-        Whether the count beside it may be of halves (cores, dies): the name does not say.
-    is_slice : bool
-        Whether the named thing is a whole slice or node, so that a count beside it is of these.
-    question : str
-        What has to be asked before there is a rate; empty where nothing is.
-    """
-
-    processors: tuple = ()
-    units: float = 1.0
-    by_halves: bool = False
-    is_slice: bool = False
-    question: str = ""
+    processors: tuple = ()  # more than one where the name is of several, with different rates
+    units: float = 1.0  # how many units of the table the named thing is: 0.5 a core, 8 an eight-chip node
+    by_halves: bool = False  # the count beside it may be of halves (cores, dies): the name does not say
+    is_slice: bool = False  # it is a whole slice or node, so that a count beside it is of these
+    question: str = ""  # what has to be asked before there is a rate; empty where nothing is
 
 
 @dataclass(frozen=True)
 class Rate:
-    """A peak rate.
+    """A peak rate."""
 
-    Attributes
-    ----------
-    flop_per_s : float
-        Of the thing named.
-    low, high : float
-        The least and greatest where the name is of several processors; else the rate.
-    precision, note, source, confidence : str
-        What was taken, any fall-back included, and how it is known.
-    by_halves, is_slice : bool
-        As of `Named`.
-    has_tensor_cores : bool
-        Whether the rate is of tensor cores, or of a chip that has nothing else.
-    family : str
-        A short name of the processor, for the utilisation that its kind reaches.
-    tdp_w : float, or None
-    """
-
-    flop_per_s: float
-    low: float
+    flop_per_s: float  # of the thing named
+    low: float  # the least and greatest where the name is of several processors; else the rate
     high: float
-    precision: str
-    note: str
+    precision: str  # what was taken
+    note: str  # the same in words, any fall-back included
     source: str
     confidence: str
-    by_halves: bool = False
+    by_halves: bool = False  # as of `Named`
     is_slice: bool = False
-    has_tensor_cores: bool = True
-    family: str = ""
+    has_tensor_cores: bool = True  # the rate is of tensor cores, or of a chip that has nothing else
+    family: str = ""  # a short name of the processor, for the utilisation that its kind reaches
     tdp_w: float | None = None
 
 

@@ -59,33 +59,19 @@ def count(config):
 
 @dataclass(frozen=True)
 class Training:
-    """FLOP and memory of a training.
-
-    Attributes
-    ----------
-    tokens, context : int
-    linear_flop_per_token, attention_full_flop_per_token, attention_causal_flop_per_token : float
-        Of a forward pass.
-    flop, flop_causal, flop_recomputed : float
-        Of the training: with all scores (the convention of PaLM and Megatron), with those that a causal mask
-        leaves, and as executed where all activations are recomputed.
-    flop_6n, flop_6n_active, flop_6n_non_embedding : float
-        6 N D with all, with the active, and with the active parameters that are no embeddings.
-    weights_bytes, gradients_bytes, optimizer_bytes : int
-        In bf16, with Adam in fp32.
-    """
+    """FLOP and memory of a training, with weights in bf16 and Adam in fp32."""
 
     tokens: float
     context: int
-    linear_flop_per_token: float
+    linear_flop_per_token: float  # of a forward pass, as the next two
     attention_full_flop_per_token: float
     attention_causal_flop_per_token: float
-    flop: float
-    flop_causal: float
-    flop_recomputed: float
-    flop_6n: float
-    flop_6n_active: float
-    flop_6n_non_embedding: float
+    flop: float  # of the training, with all scores (the convention of PaLM and Megatron)
+    flop_causal: float  # with those scores that a causal mask leaves
+    flop_recomputed: float  # as executed where all activations are recomputed
+    flop_6n: float  # 6 N D with all parameters
+    flop_6n_active: float  # with the active ones
+    flop_6n_non_embedding: float  # with the active ones that are no embeddings
     weights_bytes: int
     gradients_bytes: int
     optimizer_bytes: int

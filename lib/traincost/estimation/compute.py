@@ -33,36 +33,21 @@ PREDICTION = "95 % prediction interval of the conversion fit"
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of a training: pre-training, training or fine-tuning.
+    """One stage of a training: pre-training, training or fine-tuning."""
 
-    Attributes
-    ----------
-    epochs, passes_per_epoch : float
-        Passes over the data, and examples (or tokens) in it.
-    flops_per_pass : float
-        FLOP of one forward pass of one example.
-    forward_backward : float
-        Forward passes that a training step of one example is worth: 1 is eq. 1 as printed,
-        3 as its authors applied it.
-    name : str
-    multiply_adds_per_pass : float
-        Instead of `flops_per_pass`, where a paper counts multiply-adds.
-    processors, rate_flops_per_s, time_s : float
-        For the hardware burden; the rate is the peak of one processor.
-    counted_flop : float
-        Instead of epochs and passes, the operations of the whole stage, forward and backward,
-        where a tool has counted them.
-    """
-
-    epochs: float | None = None
-    flops_per_pass: float | None = None
-    passes_per_epoch: float | None = None
+    epochs: float | None = None  # passes over the data
+    flops_per_pass: float | None = None  # FLOP of one forward pass of one example
+    passes_per_epoch: float | None = None  # examples (or tokens) in the data
+    # Forward passes that a training step of one example is worth: 1 is eq. 1 as printed, 3 as its authors
+    # applied it.
     forward_backward: float = 1
     name: str = "training"
-    multiply_adds_per_pass: float | None = None
-    processors: float | None = None
-    rate_flops_per_s: float | None = None
+    multiply_adds_per_pass: float | None = None  # for `flops_per_pass`, where a paper counts multiply-adds
+    processors: float | None = None  # these three for the hardware burden
+    rate_flops_per_s: float | None = None  # the peak of one processor
     time_s: float | None = None
+    # Instead of epochs and passes, the operations of the whole stage, forward and backward, where a tool has
+    # counted them.
     counted_flop: float | None = None
 
     @classmethod
@@ -173,33 +158,16 @@ def language_model_operations(parameters, tokens, frozen_parameters=0):
 
 @dataclass(frozen=True)
 class Estimate:
-    """One estimate of training compute.
-
-    Attributes
-    ----------
-    value_flop : float
-    method : str
-        ``network operations``, ``hardware burden``, ``burden at utilisation``, ``converted``,
-        ``combined`` or ``stated``.
-    inputs : dict
-        What it was made from.
-    source : str
-    low_flop, high_flop : float
-        The band, and `band` says what it is.
-    band : str
-    derived : bool
-        Not measured, but converted from another quantity.
-    flags : tuple of str
-    """
+    """One estimate of training compute."""
 
     value_flop: float
-    method: str
-    inputs: dict = field(default_factory=dict)
+    method: str  # ``combined`` or ``converted``
+    inputs: dict = field(default_factory=dict)  # what it was made from
     source: str = ""
     low_flop: float = math.nan
     high_flop: float = math.nan
-    band: str = NOMINAL
-    derived: bool = False
+    band: str = NOMINAL  # what low and high are
+    derived: bool = False  # not measured, but converted from another quantity
     flags: tuple = ()
 
 

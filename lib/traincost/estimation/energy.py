@@ -43,20 +43,12 @@ _ASSUMED_CPU_W = (42.5, 112.5)
 
 @dataclass(frozen=True)
 class Intensity:
-    """CO₂-equivalent of a kWh of a grid.
-
-    Attributes
-    ----------
-    region : str
-    g_per_kwh : float
-    year, kind, source : str
-        Kinds differ in method, and are not mixed in a total.
-    """
+    """CO₂-equivalent of a kWh of a grid."""
 
     region: str
     g_per_kwh: float
     year: str
-    kind: str
+    kind: str  # kinds differ in method, and are not mixed in a total
     source: str
 
 

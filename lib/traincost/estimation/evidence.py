@@ -73,35 +73,18 @@ _ACTIVE_NAME = re.compile(r"-a(\d+(?:\.\d+)?)b\b", re.IGNORECASE)
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One estimate of one system, by one kind of evidence.
+    """One estimate of one system, by one kind of evidence."""
 
-    Attributes
-    ----------
-    kind : str
-        One of `RANKS`.
-    value_flop : float
-    how : str
-        In words: the formula and what it took.
-    of_class : str
-        Whose measured coverage the interval has (`CALIBRATED`); empty where none was measured.
-    draws : array or float
-        Of the compute.
-    terms : dict
-        Its uncertain inputs, as drawn.
-    without_base_flop : float
-        Its own stages alone, where the system was trained from a base.
-    is_lower_bound : bool
-        A base was trained before, and is not counted.
-    """
-
-    kind: str
+    kind: str  # one of `RANKS`
     value_flop: float
-    how: str
-    of_class: str = ""
-    draws: object = math.nan
-    terms: dict = field(default_factory=dict)
-    without_base_flop: float = math.nan
-    is_lower_bound: bool = False
+    how: str  # in words: the formula and what it took
+    of_class: str = (
+        ""  # whose measured coverage the interval has (`CALIBRATED`); empty where none was measured
+    )
+    draws: object = math.nan  # of the compute: an array, or a number where nothing is uncertain
+    terms: dict = field(default_factory=dict)  # its uncertain inputs, as drawn
+    without_base_flop: float = math.nan  # its own stages alone, where the system was trained from a base
+    is_lower_bound: bool = False  # a base was trained before, and is not counted
 
     @property
     def rank(self):

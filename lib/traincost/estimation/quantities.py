@@ -82,22 +82,13 @@ OVER, UP_TO = 1.3, 0.5  # "over 150 million" may be 1.3 times that; "up to 4,096
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number as written.
+    """A number as written."""
 
-    Attributes
-    ----------
-    value : float
-        In the middle of a range (geometric), else the number itself.
-    low, high : float
-        What it may be; equal to `value` where it is exact.
-    shape : str
-        `EXACT`; `WITHIN`, uniform between low and high (rounding); `RANGE`, log-uniform, 5 % beyond
-        either end; `ABOUT`, normal with 90 % between them.
-    """
-
-    value: float
-    low: float
+    value: float  # in the middle of a range (geometric), else the number itself
+    low: float  # what it may be; equal to `value` where it is exact, as is `high`
     high: float
+    # `EXACT`; `WITHIN`, uniform between low and high (rounding); `RANGE`, log-uniform, 5 % beyond either end;
+    # `ABOUT`, normal with 90 % between them.
     shape: str = EXACT
 
     def scaled(self, factor):

@@ -41,34 +41,20 @@ MAX_STAGES = 20
 
 @dataclass(frozen=True, eq=False)
 class Systems:
-    """Systems and what was reported of each.
-
-    Attributes
-    ----------
-    name : str
-    frame : DataFrame
-        ``system``, ``date``, ``domain``, ``source`` and `FIGURES`; NaN or empty where not reported;
-        ``burden_time``, what the time of the hardware burden is of: one of `compute.BURDEN_TIMES`;
-        ``energy_is_sampled``, whether ``energy_kwh`` is by the power that a tracker sampled;
-        ``written``, figure to `quantities.Quantity` as it was written; ``stages``, a tuple of rows like
-        this one; ``stage``, empty; ``stated_with_base``, whether a stated total includes the base.
-    where : DataFrame
-        ``system``, ``source``, ``figure``, ``value``, ``at``, ``printed``: where each figure of
-        a sheet stands.
-    rejected : DataFrame
-        ``row``, ``system``, ``column``, ``reason``: what could not be used.
-    left_out : DataFrame
-        ``system``, ``reason``: what the sheet says was left out of it.
-    unread : tuple of str
-        Columns of a list that are not read.
-    """
+    """Systems and what was reported of each."""
 
     name: str
+    # ``system``, ``date``, ``domain``, ``source`` and `FIGURES`; NaN or empty where not reported;
+    # ``burden_time``, what the time of the hardware burden is of: one of `compute.BURDEN_TIMES`;
+    # ``energy_is_sampled``, whether ``energy_kwh`` is by the power that a tracker sampled; ``written``,
+    # figure to `quantities.Quantity` as it was written; ``stages``, a tuple of rows like this one; ``stage``,
+    # empty; ``stated_with_base``, whether a stated total includes the base.
     frame: pd.DataFrame
+    # ``system``, ``source``, ``figure``, ``value``, ``at``, ``printed``: where each figure of a sheet stands.
     where: pd.DataFrame
-    rejected: pd.DataFrame
-    left_out: pd.DataFrame
-    unread: tuple = field(default=())
+    rejected: pd.DataFrame  # ``row``, ``system``, ``column``, ``reason``: what could not be used
+    left_out: pd.DataFrame  # ``system``, ``reason``: what the sheet says was left out of it
+    unread: tuple = field(default=())  # columns of a list that are not read
 
 
 def of_rows(name, rows, where=(), rejected=(), left_out=(), unread=()):
