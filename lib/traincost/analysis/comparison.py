@@ -143,11 +143,7 @@ def _partitions(pairing, configurations):
 def evidence(pairing, before, after):
     """Return the change of each configuration, and the scatter of its repetitions.
 
-    Parameters
-    ----------
-    pairing : Pairing
-    before, after : ndarray
-        A value per run; a pair that lacks one is left out.
+    `before` and `after` have a value per run; a pair that lacks one is left out.
 
     Returns
     -------

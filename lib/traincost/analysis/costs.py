@@ -28,8 +28,8 @@ def cost_table(collection, split="cost", by=None, latest=True):
         ``cost``, ``scores``, or the prefix of some scores: ``test`` reads ``test_*`` and no cost
         column.
     by : list of str, optional
-        Config fields whose settings make the rows. Left out: a row per task and report where
-        the runs name their task, else one row for all runs.
+        Config fields whose settings make the rows (`ParameterError` for another name). Left out: a row
+        per task and report where the runs name their task, else one row for all runs.
     latest : bool
         Of several reports of one task in one configuration, take the latest only. Tasks that
         share a name but differ in configuration are different tasks.
@@ -43,11 +43,6 @@ def cost_table(collection, split="cost", by=None, latest=True):
         ``n`` (runs that have the column), ``n_runs`` (completed runs in the row),
         ``shared_process`` (some of them were trained by one process). Empty where no run has
         a column of the split.
-
-    Raises
-    ------
-    ParameterError
-        `by` names no config field of the runs.
     """
     names = _split_columns(collection.runs, split)
     keys, runs = _row_keys(collection.runs, by, latest)
@@ -164,13 +159,7 @@ def process_order(runs):
 
 
 def unfinished(collection, by):
-    """Return how many runs of each level were not completed.
-
-    Parameters
-    ----------
-    collection : Collection
-    by : str
-        A config field.
+    """Return how many runs of each level of the config field `by` were not completed.
 
     Returns
     -------
@@ -199,18 +188,9 @@ def unfinished(collection, by):
 def spent(collection, by=None, devices=1, price_per_hour=None, power_w=None):
     """Return hours, device-hours, money and energy, by level and in total.
 
-    Money is `price_per_hour` times device-hours, energy `power_w` times device-hours: what a
-    parameter says times the hours, nothing measured.
-
-    Parameters
-    ----------
-    collection : Collection
-    by : str, optional
-        A config field; a total alone if left out.
-    devices : int
-        Devices that each run reserves.
-    price_per_hour, power_w : float, optional
-        Of one device.
+    Money is `price_per_hour` of a device times device-hours, energy `power_w` of a device times device-hours:
+    what a parameter says times the hours, nothing measured. `by` is a config field, a total alone if left
+    out; `devices` are those that each run reserves.
 
     Returns
     -------
@@ -275,26 +255,14 @@ def _spent(levels, here, there, runs, excluded):
 def score_front(runs, score, goal="max"):
     """Return score and cost of each run, and which no other run beats on both.
 
-    The cost is ``cost_runtime_per_run_s`` where a run has it, else its ``runtime_s``.
-
-    Parameters
-    ----------
-    runs : DataFrame
-    score : str
-        Name of a score.
-    goal : str
-        ``max`` where a larger score is better, ``min`` where a smaller one is.
+    The cost is ``cost_runtime_per_run_s`` where a run has it, else its ``runtime_s``. `goal` is ``max`` where
+    a larger score is better, ``min`` where a smaller one is. `ParameterError` where no run has the score.
 
     Returns
     -------
     DataFrame
         ``run_id``, ``cost`` (seconds), ``score``, ``front``; by rising cost. A run is on the
         front unless another is no worse on both and better on one. Empty without a `score`.
-
-    Raises
-    ------
-    ParameterError
-        No run has the score.
     """
     columns = ["run_id", "cost", "score", "front"]
     if not score:

@@ -62,13 +62,7 @@ class Decomposition:
 
 
 def decompose(before, after, pairing):
-    """Decompose the change of mean runtime over all runs.
-
-    Returns
-    -------
-    Decomposition
-        ``parts["total_s"]`` sums to the change.
-    """
+    """Decompose the change of mean runtime over all runs: ``parts["total_s"]`` sums to it."""
     t = timing(stacked(before, after))
     n_first, n = len(before.runs), len(pairing.configurations)
     of = [pairing.of_before, pairing.of_after]
@@ -170,15 +164,11 @@ def _part(name, seconds, counts, sides, first_s=None):
 def _fixed_s(seconds, counts, sides):
     """Return the seconds that a part takes in a run whatever its count: `a` of seconds = a + b·n.
 
-    From seconds / n = b_c + after · (δ + γ b_c) + a / n, least squares over the runs with the part: b_c
-    is what a call takes in a configuration, δ and γ how it changed. So only counts that vary within
-    a configuration tell: of its two sides, where they changed unlike, and of its repetitions.
-
-    Returns
-    -------
-    float
-        0 where its 95 % interval (t) does not lie above zero; NaN where the runs cannot tell `a` from a
-        change of b, since all counts changed alike, or leave fewer than `MIN_DF` degrees of freedom.
+    From seconds / n = b_c + after · (δ + γ b_c) + a / n, least squares over the runs with the part: b_c is
+    what a call takes in a configuration, δ and γ how it changed. So only counts that vary within a
+    configuration tell: of its two sides, where they changed unlike, and of its repetitions. 0 where its 95 %
+    interval (t) does not lie above zero; NaN where the runs cannot tell `a` from a change of b, since all
+    counts changed alike, or leave fewer than `MIN_DF` degrees of freedom.
     """
     of = np.concatenate(sides.of)
     used = sides.common[of] & (counts > 0)
@@ -247,13 +237,10 @@ def _mix(runtime, weight, common, pairing):
 
 
 def drawn_parts(parts):
-    """Return the parts to draw: the large ones, and one row for all others together.
+    """Return the rows of `parts` to draw: the large ones, and one row for all others together.
 
-    Returns
-    -------
-    DataFrame
-        Rows of `parts`, and last ``part`` "n other parts" with their ``total_s``, where several
-        are small; ``attrs["n_others"]`` says how many, 0 where there is no such row.
+    That is last, ``part`` "n other parts" with their ``total_s``, where several are small;
+    ``attrs["n_others"]`` says how many, 0 where there is no such row.
     """
     size = parts[["count_s", "call_s", "total_s"]].abs().max(axis=1)
     rank = size.rank(method="first", ascending=False)

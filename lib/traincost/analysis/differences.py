@@ -17,12 +17,7 @@ MOST_PARTS = 7  # sections that are told apart
 
 
 def mean_runs(t, field):
-    """Return the mean run of each level by section, the slowest level first.
-
-    Parameters
-    ----------
-    t : Timing
-    field : Field
+    """Return the mean run of each level of a `Field` by section, the slowest level first.
 
     Returns
     -------

@@ -55,10 +55,6 @@ def examine(runs, response, replicates=(), factors=(), log=True):
         As `fields.describe` takes them.
     log : bool
         Whether to test the logarithm.
-
-    Returns
-    -------
-    Effects
     """
     y = _response(response, log)
     start = ranks_of(runs)

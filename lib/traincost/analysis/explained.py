@@ -105,11 +105,7 @@ def eta_interval(eta, df, residual_df):
 def additive_model(designs, y):
     """Type II sums of squares of the additive model, by comparing models by their rank.
 
-    Parameters
-    ----------
-    designs : list of (Field, ndarray)
-    y : ndarray
-        Mean response of each configuration.
+    `designs` are (Field, matrix) pairs over configurations, `y` is the mean response of each of these.
 
     Returns
     -------

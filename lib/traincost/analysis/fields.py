@@ -102,7 +102,8 @@ def describe(config, replicates=(), factors=(), start_rank=None):
         run lacks the field. Other columns are ignored.
     replicates, factors : sequence of str
         Fields that are taken for one although their name does not say so: a dotted path, or the
-        last part of one; `check_named` refuses one that is not there.
+        last part of one; `check_named` refuses one that is not there. `ParameterError` for text
+        instead of a sequence.
     start_rank : array_like, optional
         The order in which the runs were started, to tell a counter by.
 
@@ -110,11 +111,6 @@ def describe(config, replicates=(), factors=(), start_rank=None):
     -------
     list of Field
         In the order of the columns.
-
-    Raises
-    ------
-    ParameterError
-        `replicates` or `factors` is text instead of a sequence.
     """
     series = {c.removeprefix(PREFIX): config[c] for c in config.columns if c.startswith(PREFIX)}
     asked = _asked(series, replicates, factors)
@@ -141,12 +137,7 @@ def _asked(names, replicates, factors):
 
 
 def check_named(config, replicates=(), factors=()):
-    """Refuse names that are no field of the runs, or that are asked for as both.
-
-    Raises
-    ------
-    ParameterError
-    """
+    """Raise `ParameterError` for names that are no field of the runs, or that are asked for as both."""
     names = [column.removeprefix(PREFIX) for column in config.columns if column.startswith(PREFIX)]
     for parameter, wanted in (("replicates", replicates), ("factors", factors)):
         for name in wanted:

@@ -85,12 +85,7 @@ class Check:
 
 
 def limit(text):
-    """Return a limit given in percent as a fraction.
-
-    Raises
-    ------
-    ParameterError
-        `text` is no percentage.
+    """Return a limit given in percent as a fraction; `ParameterError` where it is no percentage.
 
     >>> limit("5%")
     0.05
@@ -102,20 +97,9 @@ def limit(text):
 
 
 def check(before, after, pairing, max_slowdown, max_lost=0):
-    """Decide whether `after` is slower than `before` beyond a limit.
+    """Decide whether `after` is slower than `before` beyond a limit, a fraction of runtime of at least 0.
 
-    Parameters
-    ----------
-    before, after : Collection
-    pairing : Pairing
-    max_slowdown : float
-        As a fraction of runtime, at least 0.
-    max_lost : int
-        Configurations, and runs, that may be lost.
-
-    Returns
-    -------
-    Check
+    So many configurations, and runs, as `max_lost` may be lost.
     """
     overall = comparison.overall_change(before, after, pairing)
     mean, se, df = overall["log_ratio"], overall["se"], overall["df"]
@@ -151,21 +135,9 @@ def check(before, after, pairing, max_slowdown, max_lost=0):
 
 
 def nothing_left(before, after, pairing, max_slowdown, max_lost=0):
-    """Return the outcome where no run after completed: the configurations before are all lost.
+    """Return the outcome where no run `after` can be used: the configurations before are all lost.
 
-    Parameters
-    ----------
-    before, after : Collection
-        The latter without a run that can be used.
-    pairing : Pairing
-        Of `before` with itself.
-    max_slowdown, max_lost
-        As of `check`.
-
-    Returns
-    -------
-    Check
-        `LOST`, or `UNCLEAR` where so much may be lost.
+    `LOST`, or `UNCLEAR` where so much may be lost. `pairing` is that of `before` with itself.
     """
     losses = _losses(after, pairing, ())
     unknown = dict.fromkeys(("change", "low", "high", "p"), np.nan)

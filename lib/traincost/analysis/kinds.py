@@ -53,15 +53,10 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 def kind_of(path, section_kinds=None):
-    """Return the kind of a section, one of `KINDS`.
+    """Return the kind of a section (``epoch/eval_val_loss``), one of `KINDS`.
 
-    Parameters
-    ----------
-    path : str
-        Of the section: ``epoch/eval_val_loss``.
-    section_kinds : dict of str to str, optional
-        Paths, or patterns in which ``*`` matches anything, to kinds that hold instead; the first that
-        matches does (`checked_kinds`).
+    `section_kinds` maps paths, or patterns in which ``*`` matches anything, to kinds that hold instead; the
+    first that matches does (`checked_kinds`).
 
     >>> kind_of("epoch/eval_val_loss"), kind_of("[LightningModule].on_train_start")
     ('evaluation', 'other')
@@ -146,13 +141,7 @@ def is_piece(path):
 
 
 def checked_kinds(section_kinds):
-    """Return a mapping of sections to kinds, as it may be used.
-
-    Raises
-    ------
-    ParameterError
-        It is no mapping of text, or one of its kinds is none.
-    """
+    """Return a mapping of sections to kinds; `ParameterError` where it is none of text to `KINDS`."""
     if not isinstance(section_kinds, dict):
         raise ParameterError(f"`section_kinds` must map sections to kinds, got {section_kinds!r}")
     for path, kind in section_kinds.items():

@@ -55,10 +55,7 @@ class Knob:
     def of(cls, entry):
         """Make a knob of a mapping from a parameter file.
 
-        Raises
-        ------
-        ValueError
-            Naming the knob, the key, what is allowed and what was got.
+        ValueError names the knob, the key, what is allowed and what was got.
         """
         if isinstance(entry, cls):
             return entry
@@ -84,13 +81,7 @@ class Knob:
 
 
 def knobs_of(entries):
-    """Return knobs of mappings from a parameter file.
-
-    Raises
-    ------
-    ParameterError
-        An entry is no knob, or two have one name.
-    """
+    """Return knobs of mappings from a parameter file; `ParameterError` for no knob, or two of one name."""
     try:
         knobs = [Knob.of(entry) for entry in entries]
     except (TypeError, ValueError) as problem:
@@ -310,15 +301,10 @@ def _level_range(share, known, codes):
 
 
 def propose(t, section_kinds=None):
-    """Propose knobs from the sections themselves.
+    """Propose knobs from the sections themselves, those first that take the most time.
 
     Each section that is repeated or optional by its name (`kinds.proposal_of`) and neither the job itself
     nor around training: to be done once where it is done several times, else to be done without.
-
-    Returns
-    -------
-    list of Knob
-        Those that take the most time, the first of them most.
     """
     if not len(t.runtime_s):
         return []

@@ -29,21 +29,7 @@ class Leading:
 
 
 def leading(composition, bounds, section_kinds=None):
-    """Say what leads.
-
-    Parameters
-    ----------
-    composition : DataFrame
-        As `sections.composition` returns it.
-    bounds : DataFrame
-        As `knobs.bounds` returns it.
-    section_kinds : dict of str to str, optional
-        As `kinds.kind_of` takes them.
-
-    Returns
-    -------
-    Leading
-    """
+    """Say what leads, by `sections.composition`, `knobs.bounds` and kinds as `kinds.kind_of` takes them."""
     whole = composition.iloc[-1].drop("n_runs").astype(float)
     parts = whole.drop(UNATTRIBUTED)
     training = sum(x for part, x in parts.items() if part != OTHER and _kind(part, section_kinds) == TRAINING)

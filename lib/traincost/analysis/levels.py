@@ -13,26 +13,12 @@ MAX_CELL_ROWS, MAX_CELL_COLUMNS = 24, 12  # levels of two factors that are compa
 
 
 def axes(fields, effects, n_runs, rows="", columns=""):
-    """Choose the two fields whose levels a page compares.
+    """Choose the two fields whose levels a page compares, each a Field or None.
 
-    Parameters
-    ----------
-    fields : list of Field
-    effects : DataFrame
-        Factors by size of effect, as `effects.main_effects` returns them.
-    n_runs : int
-    rows, columns : str
-        Names asked for; an empty one is chosen: the factor of largest effect among those that
-        clear chance, else among all; then the next that neither fixes it nor is fixed by it.
-
-    Returns
-    -------
-    tuple of (Field or None, Field or None)
-
-    Raises
-    ------
-    ParameterError
-        A name asked for is no field of the runs.
+    `effects` are factors by size of effect, as `effects.main_effects` returns them. `rows` and `columns` are
+    names asked for (`ParameterError` where there is no such field); an empty one is chosen: the factor of
+    largest effect among those that clear chance, else among all; then the next that neither fixes it nor is
+    fixed by it.
     """
     by_name = {field.name: field for field in fields}
     for parameter, name in (("rows", rows), ("columns", columns)):

@@ -25,14 +25,7 @@ _COLUMNS = (
 
 
 def alike(t, sections, configurations):
-    """Say of each section whether its occurrences are alike.
-
-    Parameters
-    ----------
-    t : sections.Timing
-    sections : sequence of str
-    configurations : ndarray of int
-        Configuration of each run.
+    """Say of each of some sections whether its occurrences are alike, by the configuration of each run.
 
     Returns
     -------

@@ -67,10 +67,6 @@ def pair(before, after, pair_by=None, replicates=(), renamed=None):
     renamed : dict, optional
         Factor to a mapping of levels of `before` to what `after` calls them.
 
-    Returns
-    -------
-    Pairing
-
     Raises
     ------
     NothingToReport

@@ -95,19 +95,9 @@ class Own:
 
 
 def fit(runs, described):
-    """Fit the additive model of log runtime.
+    """Fit the additive model of log runtime to completed runs, a row each, and their described settings.
 
-    Parameters
-    ----------
-    runs : DataFrame
-        A row per completed run.
-    described : list of Field
-        What `fields.describe` makes of them.
-
-    Raises
-    ------
-    NothingToReport
-        Neither the model nor repetitions leave a degree of freedom to predict with.
+    `NothingToReport` where neither the model nor repetitions leave a degree of freedom to predict with.
     """
     runtime_s = runs["runtime_s"].to_numpy(dtype=float)
     factors = _fields.held_fields(_fields.factors(described), len(runtime_s))
@@ -205,13 +195,7 @@ def centres(model, rows, n_draws, rng, own=None):
     """Draw what runs of planned configurations share: log seconds, and the spread of runs about it.
 
     Rows share the variances and coefficients of their draw; each cell has its own draw of what the
-    model misses of it.
-
-    Parameters
-    ----------
-    model, rows, rng, own
-        As `predict` takes them.
-    n_draws : int
+    model misses of it. Arguments as of `predict`.
 
     Returns
     -------
@@ -418,19 +402,10 @@ def hides_interactions(runs, described):
 
 
 def checked(proposal):
-    """Return the proposal with its defaults.
+    """Return the proposal with its `DEFAULTS`; `ParameterError` for an unknown key or a value of a wrong type.
 
-    Parameters
-    ----------
-    proposal : mapping
-        ``levels`` (factor to a list of its levels; all of a factor that is not named), ``seeds``,
-        ``knobs`` (those turned, as `knobs.Knob` takes them), ``devices``, ``price_per_hour``,
-        ``currency``, ``replicates``.
-
-    Raises
-    ------
-    ParameterError
-        It has an unknown key, or a value of a wrong type.
+    ``levels`` maps a factor to a list of its levels (all of a factor that is not named); ``knobs`` are those
+    turned, as `knobs.Knob` takes them.
     """
     for name in proposal:
         if name not in DEFAULTS:

@@ -65,10 +65,6 @@ def remaining(runs, described, excluded, proposal, at_once=None):
     at_once : int, optional
         Runs at one time; as observed, if left out.
 
-    Returns
-    -------
-    Remaining
-
     Raises
     ------
     ParameterError

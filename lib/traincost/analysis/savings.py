@@ -38,7 +38,7 @@ def measured_savings(baseline, reruns, knobs, cadence_section=None, replicates=(
     baseline : Collection
         Runs with no knob turned.
     reruns : dict of str to Collection
-        Name of a knob to runs with this knob turned.
+        Name of a knob (`ParameterError` where there is none) to runs with this knob turned.
     knobs : list of Knob or mapping
     cadence_section : str, optional
         As in `knobs.bounds`.
@@ -55,11 +55,6 @@ def measured_savings(baseline, reruns, knobs, cadence_section=None, replicates=(
         the two sum to ``measured``), ``governed``, ``still_governed`` (what the sections took
         before, and take now, both of the runtime before), ``elsewhere`` (what outside changed
         most) with its ``elsewhere_share``; ``outcome``, whether the interval holds the bound.
-
-    Raises
-    ------
-    ParameterError
-        A rerun names no known knob.
     """
     knobs = {knob.name: knob for knob in knobs_of(knobs or [])}
     rows = []
@@ -117,14 +112,8 @@ def outcome(bound, low, high):
 def _saved_by_section(knob, baseline, after, paired):
     """Return what each section's own time, without its children's, saved as a share of runtime before.
 
-    Returns
-    -------
-    saved : DataFrame
-        A row per paired configuration, a column per section and for the unattributed rest.
-    share : float
-        Mean share of runtime that the knob's sections took before.
-    governed : ndarray of bool
-        Which columns the knob governs.
+    That is a row per paired configuration, a column per section and for the unattributed rest; then the mean
+    share of runtime that the knob's sections took before, and which columns the knob governs.
     """
     t = timing(decomposition.stacked(baseline, after))
     own = np.column_stack([*(t.rest(i) for i in range(len(t.paths))), t.unattributed()])

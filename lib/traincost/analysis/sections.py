@@ -220,13 +220,8 @@ def composition(t, by=None):
     """Return a cut through the tree: disjoint parts that, with the rest, make up each run.
 
     A part whose mean share exceeds `SPLIT_ABOVE` is replaced by its children and by what of
-    it they leave untimed; the smallest parts are put together beyond `MAX_PARTS`.
-
-    Parameters
-    ----------
-    t : Timing
-    by : Field, optional
-        Its levels are compared; with none, or a single level, only the whole is returned.
+    it they leave untimed; the smallest parts are put together beyond `MAX_PARTS`. The levels of the
+    Field `by` are compared; with none, or a single level, only the whole is returned.
 
     Returns
     -------
@@ -308,14 +303,9 @@ def counts(t, section):
 
 
 def per_occurrence(t, by, sections=None):
-    """Return seconds per occurrence (one evaluation, say) by section and level.
+    """Return seconds per occurrence (one evaluation, say) by section and level of the Field `by`.
 
-    Parameters
-    ----------
-    t : Timing
-    by : Field
-    sections : list of str, optional
-        All that occur more than once a run on average, if left out.
+    The `sections` left out, all that occur more than once a run on average.
 
     Returns
     -------

@@ -42,15 +42,8 @@ def ratios(judged, fields, y):
 
     Differences of adjusted means with simultaneous intervals: Tukey-Kramer (Kramer 1956, Biometrics 12) on
     the error of the factor's test; where the spread differs between its levels, of the levels' own means,
-    Games-Howell (1976, J. Educ. Stat. 1).
-
-    Parameters
-    ----------
-    judged : Judged
-    fields : list of Field
-        Those that were tested.
-    y : ndarray
-        The response on the scale that was tested, a value per run.
+    Games-Howell (1976, J. Educ. Stat. 1). `fields` are those that were tested, `y` is the response on the
+    scale that was tested, a value per run.
 
     Returns
     -------

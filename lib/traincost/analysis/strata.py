@@ -86,18 +86,9 @@ class Structure:
 
 
 def structure(fields, y):
-    """Find the units and the error of a response.
+    """Find the units and the error of a response `y`, on the scale that is tested.
 
-    Parameters
-    ----------
-    fields : list of Field
-        The factors and places (`fields.tested`).
-    y : ndarray
-        The response on the scale that is tested.
-
-    Returns
-    -------
-    Structure
+    `fields` are the factors and places (`fields.tested`).
     """
     n = len(y)
     known = {field.name for field in fields}
@@ -204,19 +195,7 @@ def grouped(fields, units):
 def strata_of(found, fields, y, rank=None):
     """Return the strata of a structure with the tests of its factors; the first is that between units.
 
-    Parameters
-    ----------
-    found : Structure
-    fields : list of Field
-        The factors and places.
-    y : ndarray
-        The response on the scale that is tested.
-    rank : ndarray, optional
-        Rank of start of each run.
-
-    Returns
-    -------
-    list of Stratum
+    `fields` and `y` as of `structure`; `rank` is that of the start of each run.
     """
     n, of_run, block = len(y), found.of_run, found.block
     every = np.arange(n)

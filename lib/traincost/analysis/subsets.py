@@ -19,7 +19,7 @@ COMPLETED = "completed"
 
 
 def subset(collection, where=None, statuses=None, shortest_s=None, longest_s=None):
-    """Return the runs that meet every condition.
+    """Return the runs that meet every condition, as a collection; possibly none.
 
     Parameters
     ----------
@@ -31,11 +31,6 @@ def subset(collection, where=None, statuses=None, shortest_s=None, longest_s=Non
         Statuses that are kept; all if left out. ``completed`` is that of ``collection.runs``.
     shortest_s, longest_s : float, optional
         Range of runtime, both ends kept; an excluded run of unknown runtime is in none.
-
-    Returns
-    -------
-    Collection
-        Possibly without runs.
 
     Raises
     ------
@@ -59,13 +54,7 @@ def subset(collection, where=None, statuses=None, shortest_s=None, longest_s=Non
 
 
 def rows_where(table, where):
-    """Say which rows of a table meet conditions on its columns, written as in `subset`.
-
-    Raises
-    ------
-    ParameterError
-        As `subset`.
-    """
+    """Say which rows of a table meet conditions on its columns, written as in `subset`; it raises alike."""
     plain = table.select_dtypes(exclude=["bool", "datetime", "datetimetz", "timedelta"]).add_prefix(PREFIX)
     told = [name for name in plain if not plain[name].map(type).isin([dict, tuple, list]).any()]
     rows = SimpleNamespace(runs=plain[told], excluded=plain[told].head(0))

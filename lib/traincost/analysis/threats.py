@@ -46,11 +46,6 @@ UNTRIED = ("completed", "duplicate", "unreadable")  # excluded for a reason that
 def order(started_s, runtime_s, described):
     """Return the settings that go with the order in which runs started.
 
-    Parameters
-    ----------
-    started_s, runtime_s : ndarray
-    described : list of fields.Field
-
     Returns
     -------
     DataFrame
@@ -190,15 +185,8 @@ def cap(runtime_s, failed, codes):
 
     At least `CAP_RUNS` and `CAP_SHARE` of the runs lie within `CAP_WIDTH` of the longest, over
     `CAP_DENSER` times as densely as below it, and nowhere else do half as many lie so close: of a
-    collection whose runs of one configuration are that much alike, the slowest are no cap.
-
-    Parameters
-    ----------
-    runtime_s : ndarray
-        Of all runs that were tried; NaN where not known.
-    failed : ndarray of bool
-    codes : ndarray of int
-        Configuration of each run.
+    collection whose runs of one configuration are that much alike, the slowest are no cap. Arguments are of
+    all runs that were tried: `runtime_s` is NaN where not known, `codes` are their configurations.
 
     Returns
     -------
@@ -233,15 +221,9 @@ def cap(runtime_s, failed, codes):
 def by_level(happened, described):
     """Return the levels of which something happened to more runs than to the others.
 
-    The statistic is Pearson's chi square of a setting's levels by what happened. It is set against
-    that of shuffled runs; of shuffled configurations, with all their runs, where at least
+    The statistic is Pearson's chi square of a setting's levels by what happened, a truth value of each run.
+    It is set against that of shuffled runs; of shuffled configurations, with all their runs, where at least
     `MIN_CONFIGURATIONS` are repeated, since runs of one configuration end alike.
-
-    Parameters
-    ----------
-    happened : ndarray of bool
-    described : list of fields.Field
-        Of the same runs.
 
     Returns
     -------
@@ -307,13 +289,7 @@ def _chi_square_p(codes, beyond, sizes):
 
 
 def missing(failed, described):
-    """Return the configurations of a grid of which no run completed.
-
-    Parameters
-    ----------
-    failed : ndarray of bool
-    described : list of fields.Field
-        Of the same runs.
+    """Return the configurations of a grid of which no run completed, by which of the described runs failed.
 
     Returns
     -------
@@ -388,15 +364,9 @@ def _told(frame, columns, word):
 def drawn_at_random(described, rank):
     """Return the settings that look drawn at random, as in a random search.
 
-    Numbers of which hardly any repeats between configurations, and that go neither with each other,
-    nor with another setting, nor with start order.
-
-    Parameters
-    ----------
-    described : list of fields.Field
-        Of all runs that were tried.
-    rank : ndarray, or None
-        Rank of their starts; where there is none, two such settings are asked for.
+    Numbers of which hardly any repeats between configurations, and that go neither with each other, nor with
+    another setting, nor with start order. The described fields are of all runs that were tried; where their
+    starts have no rank, two such settings are asked for.
 
     Returns
     -------

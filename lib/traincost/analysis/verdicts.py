@@ -63,21 +63,9 @@ class Judged:
 
 
 def family_wise(fields, y, start=None, n_permutations=N_PERMUTATIONS):
-    """Test all factors of a response, and say what the tests amount to.
+    """Test all factors and places of a response `y`, and say what the tests amount to.
 
-    Parameters
-    ----------
-    fields : list of Field
-        The factors and places.
-    y : ndarray
-        The response on the scale that is tested, a value per run.
-    start : ndarray, optional
-        When each run was started, on any scale.
-    n_permutations : int
-
-    Returns
-    -------
-    Judged
+    `y` is on the scale that is tested, a value per run; `start` says when each was started, on any scale.
     """
     if not fields:
         return Judged(pd.DataFrame(columns=_COLUMNS), {}, None, [])

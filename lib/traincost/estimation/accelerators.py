@@ -130,13 +130,7 @@ def find(name):
 
 @lru_cache(maxsize=4096)
 def identify(name):
-    """Say what a name as papers write it means.
-
-    Returns
-    -------
-    Named
-        Without processors where none is known.
-    """
+    """Say what a name as papers write it means; `Named` without processors where none is known."""
     name = name[:MAX_NAME]
     found = tuple(dict.fromkeys(p for part in _SEVERAL.split(name) if (p := _find(part))))
     if len({tuple(sorted(p.rates.items())) for p in found}) == 1:
@@ -214,25 +208,17 @@ def why_unknown(name):
 
 @lru_cache(maxsize=4096)
 def rate_of(name, precision=""):
-    """Look up the peak rate of what a name is of.
+    """Look up the peak `Rate` of what a name is of.
+
+    None for an unknown processor, or where something has to be asked (`why_unknown`).
 
     Parameters
     ----------
     name : str
         As a paper writes it: "NVIDIA Tesla V100", "TPU v3 cores", "8x A100 node".
     precision : str
-        One of `PRECISIONS`; left out, the best of `DEFAULT` that its tensor cores have, and fp32 of a
-        processor without.
-
-    Returns
-    -------
-    Rate, or None
-        None for an unknown processor, or where something has to be asked (`why_unknown`).
-
-    Raises
-    ------
-    ValueError
-        `precision` is not one of `PRECISIONS`.
+        One of `PRECISIONS`, ValueError for another; left out, the best of `DEFAULT` that its tensor cores
+        have, and fp32 of a processor without.
     """
     if precision and precision not in PRECISIONS:
         raise ValueError(f"`precision` must be one of {', '.join(PRECISIONS)}, got {precision!r}")

@@ -24,21 +24,9 @@ FAMILIES = tuple(sorted(_FAMILIES))
 
 
 def count(config):
-    """Count a model by its configuration.
+    """Count a model by its configuration, what a ``config.json`` of Hugging Face holds.
 
-    Parameters
-    ----------
-    config : mapping
-        What a ``config.json`` of Hugging Face holds.
-
-    Returns
-    -------
-    Model
-
-    Raises
-    ------
-    ParameterError
-        It is no configuration, of a family that is not known, or has a value that cannot be.
+    `ParameterError` where it is none, of a family that is not known, or has a value that cannot be.
     """
     if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
         raise ParameterError("the configuration has no `model_type`: is it a config.json of Hugging Face?")
@@ -80,17 +68,8 @@ class Training:
 def train(model, tokens=None, context=None):
     """Say what training a model takes.
 
-    Parameters
-    ----------
-    model : Model
-    tokens : float, optional
-        Processed in the whole training (images or clips for models of these); one if left out.
-    context : int, optional
-        Tokens of a sequence; that of the configuration if left out.
-
-    Returns
-    -------
-    Training
+    `tokens` are those processed in the whole training (images or clips for models of these), one if left out;
+    `context` are those of a sequence, as in the configuration if left out.
     """
     context = context or model.context
     units = 1 if tokens is None else tokens

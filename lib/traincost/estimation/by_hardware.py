@@ -70,12 +70,7 @@ def hours_terms(row, rate):
 def hardware(row, rate, burden):
     """Return the candidates of hardware time, best evidence first.
 
-    Parameters
-    ----------
-    row : figures of a system
-    rate : accelerators.Rate, or None where the burden or the rate is as given
-    burden : float
-        FLOP at the peak.
+    `rate` is None where the burden or the rate is as given; `burden` is FLOP at the peak.
     """
     found = []
     throughput = measured(row)

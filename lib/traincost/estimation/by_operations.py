@@ -31,13 +31,7 @@ TOKENS_PER_WORD = Quantity(4 / 3, 1.2, 1.5, quantities.WITHIN)
 
 
 def operations(row):
-    """Return the candidate of counted operations, or None, and why not.
-
-    Returns
-    -------
-    tuple of (Candidate or None, str)
-        The second says what is missing or wrong.
-    """
+    """Return the candidate of counted operations, or None, and what is missing or wrong."""
     if row.operations_flop > 0:
         how = row.operations_note or "as given"
         return Candidate(COUNTED, row.operations_flop, how, "", row.operations_flop), ""

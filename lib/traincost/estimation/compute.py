@@ -113,13 +113,9 @@ def _stages(stages):
 def network_operations(stages):
     """Return the network operations, in FLOP (2007.05558 eq. 1).
 
-    Sum over stages of epochs x FLOP per forward pass x passes per epoch x forward_backward, or
-    of the operations that a tool counted.
-
-    Raises
-    ------
-    ValueError
-        No stage, or a field that is missing, negative or not finite, by stage and name.
+    Sum over stages of epochs x FLOP per forward pass x passes per epoch x forward_backward, or of the
+    operations that a tool counted. ValueError for no stage, or a field that is missing, negative or not
+    finite, by stage and name.
     """
     return sum(stage.operations() for stage in _stages(stages))
 
@@ -174,17 +170,8 @@ class Estimate:
 def combine(operations_flop, burden_flop, utilisation=None, source=""):
     """Combine the two measures of one system: their geometric mean, the burden at utilisation.
 
-    Parameters
-    ----------
-    operations_flop, burden_flop : float
-    utilisation : float, optional
-        As stated; `ASSUMED_UTILISATION`, flagged as assumed, if left out.
-    source : str
-
-    Returns
-    -------
-    Estimate
-        Its band is ×/÷2, widened to hold both measures.
+    The utilisation is as stated; `ASSUMED_UTILISATION`, flagged as assumed, if left out. The band is ×/÷2,
+    widened to hold both measures.
     """
     assumed = utilisation is None
     utilisation = ASSUMED_UTILISATION if assumed else _quantity(utilisation, "`utilisation`")
@@ -214,19 +201,8 @@ def combine(operations_flop, burden_flop, utilisation=None, source=""):
 def fit_conversion(network_ops, burden):
     """Fit log10 hardware burden on log10 network operations by least squares (2007.05558 app. 8.1).
 
-    Parameters
-    ----------
-    network_ops, burden : array of float, in FLOP
-        Of models that report both; pairs with a missing one are left out.
-
-    Returns
-    -------
-    lines.Line
-
-    Raises
-    ------
-    ValueError
-        Fewer than three whole pairs, or all of one size.
+    Both in FLOP, of models that report both; pairs with a missing one are left out. ValueError for fewer than
+    three whole pairs, or all of one size.
     """
     return fit_line(*logs(network_ops, burden), needed="a conversion needs three pairs of different sizes")
 
@@ -239,17 +215,9 @@ def logs(*values):
 
 
 def to_hardware_burden(net_ops, fit):
-    """Return the hardware burden that a fit gives for network operations: derived, not measured.
+    """Return the hardware burden that a `lines.Line` gives for network operations: derived, not measured.
 
-    Parameters
-    ----------
-    net_ops : float, in FLOP
-    fit : lines.Line
-
-    Returns
-    -------
-    Estimate
-        With the 95 % prediction interval, n and R² of the fit, and a flag outside its range.
+    With the 95 % prediction interval, n and R² of the fit, and a flag outside its range.
     """
     x = math.log10(_quantity(net_ops, "`net_ops`"))
     y, half = fit.at(x), fit.interval(x)
@@ -282,10 +250,7 @@ COUNTERS = {
 def flop_from_counter(value, counter):
     """Return FLOP from the number that a counting library reports.
 
-    Raises
-    ------
-    ValueError
-        The counter is not known; `COUNTERS` lists them with the source of their meaning.
+    ValueError where the counter is not known; `COUNTERS` lists them with the source of their meaning.
     """
     if counter not in COUNTERS:
         raise ValueError(f"`counter` must be one of {', '.join(COUNTERS)}, got {counter!r}")

@@ -138,11 +138,8 @@ _CHECKS = (_measures_apart, _utilisation, _scopes, _stated_apart, _finetune_apar
 def claim_contradictions(claims):
     """List where printed claims about one thing differ.
 
-    Parameters
-    ----------
-    claims : list of mapping
-        ``about``, ``value``, ``where``, and optionally ``note``: what the claim depends on
-        (a dataset, a period, the days of a month).
+    Each claim maps ``about``, ``value``, ``where``, and optionally ``note``: what it depends on (a dataset, a
+    period, the days of a month).
 
     Returns
     -------

@@ -26,13 +26,7 @@ _LIGHT = re.compile(
 
 
 def count_forward_flop(model, *inputs, **named):
-    """Count the FLOP of one forward pass of a torch model.
-
-    Parameters
-    ----------
-    model : torch.nn.Module
-    *inputs, **named
-        As the model takes them.
+    """Count the FLOP of one forward pass of a torch model, with its inputs as it takes them.
 
     Returns
     -------
@@ -67,42 +61,19 @@ def count_forward_flop(model, *inputs, **named):
 
 
 def count_step_flop(model, loss, *inputs, **named):
-    """Count the FLOP of a forward and a backward pass.
+    """Count the FLOP of a forward and a backward pass, as `count_forward_flop` does of a forward pass.
 
-    Parameters
-    ----------
-    model : torch.nn.Module
-    loss : callable
-        Takes what the model returns; returns a scalar to go backward from.
-    *inputs, **named
-        As the model takes them.
-
-    Returns
-    -------
-    tuple of (int, list of str)
-        As `count_forward_flop`. Frozen parameters and a first layer, whose input needs no gradient, take
-        less than three forward passes; recomputed activations more.
-
-    Raises
-    ------
-    ValueError
-        As `count_forward_flop`.
+    `loss` takes what the model returns and returns a scalar to go backward from. Frozen parameters and a
+    first layer, whose input needs no gradient, take less than three forward passes; recomputed activations
+    more.
     """
     return count_flop(lambda: loss(model(*inputs, **named)).backward())
 
 
 def count_flop(function):
-    """Count the FLOP of what a function runs.
+    """Return the FLOP of what a function runs, and the operators that ran and are not counted, sorted.
 
-    Returns
-    -------
-    tuple of (int, list of str)
-        FLOP, and the operators that ran and are not counted, sorted.
-
-    Raises
-    ------
-    ValueError
-        An operator that may do much is not counted.
+    ValueError where an operator that may do much is not counted.
     """
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils.flop_counter import FlopCounterMode, flop_registry

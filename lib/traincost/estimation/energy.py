@@ -65,13 +65,7 @@ def grid():
 
 
 def intensity(region):
-    """Look up the intensity of a region.
-
-    Raises
-    ------
-    ParameterError
-        The region is not known; the message names the nearest.
-    """
+    """Look up the intensity of a region; `ParameterError`, which names the nearest, where it is not known."""
     known = grid()
     found = known.get(region.strip().lower())
     if found is None:
@@ -236,10 +230,7 @@ def _price(processor, prices):
 
 
 def check_prices(prices):
-    """Refuse prices that are none: `ParameterError` says which.
-
-    Each is a number above zero, or a list of the lowest and the highest.
-    """
+    """Raise `ParameterError` for a price that is no number above zero, and no [lowest, highest]."""
     for device, price in prices.items():
         ends = price if isinstance(price, list | tuple) else [price, price]
         if len(ends) != 2 or not all(finite(end) and end > 0 for end in ends) or ends[0] > ends[1]:
@@ -253,15 +244,11 @@ def check_prices(prices):
 
 
 def codecarbon(rows):
-    """Return the energy of the runs in an ``emissions.csv`` of codecarbon.
+    """Return the energy of the runs in an ``emissions.csv`` of codecarbon, of rows by ``csv.DictReader``.
 
     The last row of a run has its totals. Processes of one node that track the machine write the same
     energy each: of several runs of one host, one begun within a minute of another is that other's.
-
-    Parameters
-    ----------
-    rows : list of dict
-        As ``csv.DictReader`` reads them: columns are found by name, as versions differ.
+    Columns are found by name, as versions differ.
 
     Returns
     -------

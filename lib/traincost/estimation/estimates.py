@@ -32,7 +32,7 @@ _LOWER_BOUND = "a lower bound: the base that it was trained from is not counted"
 
 
 def estimate_systems(frame, rate=rate_of):
-    """Estimate the training compute of each system.
+    """Estimate the training compute of each system; `NothingToReport` where none can be estimated.
 
     Parameters
     ----------
@@ -57,23 +57,15 @@ def estimate_systems(frame, rate=rate_of):
         ``consistent``, whether no check is more than `DISAGREE` away and no utilisation above 1;
         ``stated_flop``; ``error``; ``problem``.
         `estimate_all` has every candidate, too.
-
-    Raises
-    ------
-    NothingToReport
-        None of the systems can be estimated.
     """
     return estimate_all(frame, rate)[0]
 
 
 def estimate_all(frame, rate=rate_of):
-    """Return what `estimate_systems` does, and every candidate.
+    """Return what `estimate_systems` does, and a frame of every candidate, the best of a system first.
 
-    Returns
-    -------
-    tuple of (DataFrame, DataFrame)
-        Of the second: ``system``, ``rank``, ``method``, ``value_flop``, ``low_flop``, ``high_flop``, ``how``,
-        ``ratio`` (best over it); the best of a system first.
+    The latter has ``system``, ``rank``, ``method``, ``value_flop``, ``low_flop``, ``high_flop``, ``how``,
+    ``ratio`` (best over it).
     """
     rows = list(frame.itertuples(index=False))
     estimator = _Estimator(rows, rate, len(rows) <= MAX_SHARES)
@@ -360,11 +352,6 @@ def fit_conversion(estimates, consistent=True):
 def converted(estimates, fit):
     """Return the hardware burden that a fit gives where only operations are known: derived, not measured.
 
-    Parameters
-    ----------
-    estimates : DataFrame
-    fit : lines.Line, or None
-
     Returns
     -------
     DataFrame
@@ -400,20 +387,11 @@ _COLUMNS = {
 
 
 def measured(estimates, measure=BEST, fit=None):
-    """Return FLOP of each system by one measure.
+    """Return FLOP of each system by one measure, one of `MEASURES`, as a Series.
 
-    Parameters
-    ----------
-    estimates : DataFrame
-    measure : str
-        ``best``; ``stated`` totals; ``operations``; ``burden``; ``consolidated``: the burden, and where there
-        is none the one that `fit` gives for the operations (2007.05558 app. 8.1); ``forward``: of one pass.
-    fit : lines.Line, optional
-        Of burden on operations.
-
-    Returns
-    -------
-    Series
+    ``best``; ``stated`` totals; ``operations``; ``burden``; ``consolidated``: the burden, and where there
+    is none the one that `fit` (of burden on operations) gives for the operations (2007.05558 app. 8.1);
+    ``forward``: of one pass.
     """
     if measure != CONSOLIDATED:
         return estimates[_COLUMNS[measure]]
@@ -432,18 +410,11 @@ def dated(estimates, measure=BEST, fit=None):
 
 
 def fit_errors(estimates, target, measure=BEST, fit=None):
-    """Fit error against compute in both forms, by one measure.
+    """Fit error against compute in both forms, by one measure, and project to a target error.
 
-    None where too few systems report an error, or it does not change with compute.
-
-    Parameters
-    ----------
-    estimates : DataFrame
-    target : float
-        Error that is projected to.
-    measure, fit
-        As of `measured`; the best is the one of the measures that most systems with an error have, as
-        totals, operations and burdens are not of one kind.
+    None where too few systems report an error, or it does not change with compute. Measure and fit are as of
+    `measured`; the best is the one of the measures that most systems with an error have, as totals,
+    operations and burdens are not of one kind.
 
     Returns
     -------

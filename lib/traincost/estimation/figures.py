@@ -82,14 +82,9 @@ _DATES = "2020-05-28, 2020-05, 2020, 28/05/2020, March 2023 or 14 March 2023"
 
 
 def number(value, kind=None):
-    """Return a figure as a float, in the middle of a range.
+    """Return a figure as a float, in the middle of a range; ValueError where it cannot be read.
 
     Without a kind (`quantities.read`), the unit says which: "7B", "46%", "12 hours", "3640 PF-days".
-
-    Raises
-    ------
-    ValueError
-        It cannot be read.
     """
     if kind is not None:
         return quantities.read(value, kind).value
@@ -149,25 +144,10 @@ def dated(value):
 
 
 def read(figure, value, from_list=False):
-    """Read one figure.
+    """Read one figure of `FIGURES`: its value, and how it was written (`quantities.Quantity`, or None).
 
-    Parameters
-    ----------
-    figure : str
-        One of `FIGURES`.
-    value : str, number or None
-    from_list : bool
-        A database's number, which may be any.
-
-    Returns
-    -------
-    tuple of (float or str, quantities.Quantity or None)
-        NaN of an empty one.
-
-    Raises
-    ------
-    ValueError
-        It cannot be used; the message says what was got and what is accepted.
+    NaN of an empty one. A number of a database, `from_list`, may be any. ValueError where it cannot be used;
+    the message says what was got and what is accepted.
     """
     if value in (None, "") or (isinstance(value, float) and np.isnan(value)):
         return np.nan, None

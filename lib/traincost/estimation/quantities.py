@@ -97,23 +97,10 @@ class Quantity:
 
 
 def read(value, kind="count"):
-    """Read a figure.
+    """Read a figure as a `Quantity`; ValueError says what was got and what is accepted.
 
-    Parameters
-    ----------
-    value : str, int or float
-    kind : str
-        ``count``, ``flop``, ``time`` (to seconds), ``hours`` (of processors), ``rate`` (FLOP/s),
-        ``fraction``, ``energy`` (kWh), ``power`` (W).
-
-    Returns
-    -------
-    Quantity
-
-    Raises
-    ------
-    ValueError
-        It cannot be read; the message says what was got and what is accepted.
+    `kind` is ``count``, ``flop``, ``time`` (to seconds), ``hours`` (of processors), ``rate`` (FLOP/s),
+    ``fraction``, ``energy`` (kWh) or ``power`` (W).
     """
     if isinstance(value, str):
         return _of_text(value, kind)

@@ -58,13 +58,7 @@ class Systems:
 
 
 def of_rows(name, rows, where=(), rejected=(), left_out=(), unread=()):
-    """Make `Systems` of checked rows.
-
-    Raises
-    ------
-    NothingToReport
-        There is no row; the message continues the file's name.
-    """
+    """Make `Systems` of checked rows; `NothingToReport` where there is none, in words that follow a name."""
     rejected = list(rejected)
     if not rows:
         why = f"; the first problem: {rejected[0][3]}" if rejected else ""
@@ -176,18 +170,9 @@ def _parsed(text):
 
 
 def from_sheet(text, name, problems=()):
-    """Return the `Systems` of a sheet.
+    """Return the `Systems` of a sheet; `NothingToReport` where none can be used, in words that follow its name.
 
-    Parameters
-    ----------
-    text, name : str
-    problems : list of tuple
-        Rows of `Systems.rejected` that reading the text gave.
-
-    Raises
-    ------
-    NothingToReport
-        It is no sheet, or holds no system that can be used; the message continues the file's name.
+    `problems` are rows of `Systems.rejected` that reading the text gave.
     """
     sheet = _parsed(text)
     entries = sheet.get("systems") if isinstance(sheet, dict) else None
@@ -285,10 +270,7 @@ def _left_out(entries):
 def from_runs(collection):
     """Return the runs of a collection as `Systems`, by the compute blocks of their records.
 
-    Raises
-    ------
-    NothingToReport
-        No run has a compute block; the message continues the directory's name.
+    `NothingToReport`, in words that follow the directory's name, where no run has one.
     """
     rows, rejected = [], []
     image = {
@@ -397,12 +379,8 @@ def _operations_note(stages):
 def claims_of(text):
     """Return the printed claims in a YAML text, a list of mappings.
 
-    Raises
-    ------
-    NothingToReport
-        It has no list ``claims``; the message continues the file's name.
-    ParameterError
-        A claim lacks something, or its value is no number above zero.
+    `NothingToReport`, in words that follow the file's name, where it has no list ``claims``; `ParameterError`
+    where a claim lacks something, or its value is no number above zero.
     """
     content = _parsed(text)
     if not isinstance(content, dict) or not isinstance(content.get("claims"), list):

@@ -185,12 +185,9 @@ def _groups(kept, eras, split_large=True):
 
 
 def not_fitted(scored, eras=ERAS):
-    """Return the systems of `window_scores` that stand in no trend: low outliers, and too few of a kind.
+    """Return ``system`` and ``low_outlier`` of the systems of `window_scores` that stand in no trend.
 
-    Returns
-    -------
-    DataFrame
-        ``system``, ``low_outlier``.
+    These are low outliers, and too few of a kind.
     """
     fitted = [part.index for *_, part in _groups(scored[~scored["low_outlier"]], eras)]
     rest = scored.drop(index=fitted[0].append(fitted[1:]) if fitted else [])
@@ -241,13 +238,7 @@ def doubling_time(slope_per_day, days_per_month=DAYS_PER_MONTH):
 
 
 def sensitivity(systems, windows=(182, 730), thresholds=(0.5, 1.0), noises=(1.5, 4.0), **more):
-    """Fit the trends again with one choice changed at a time.
-
-    Returns
-    -------
-    DataFrame
-        As `fit_trends`, with ``choice`` and ``value`` of what was changed.
-    """
+    """Fit the trends as `fit_trends` does, with one choice changed at a time, ``choice`` to ``value``."""
     changes = [("window_days", w) for w in windows]
     changes += [("large_z", z) for z in thresholds]
     changes += [("noise", n) for n in noises]
@@ -276,10 +267,7 @@ def largest(systems, n):
 def subset(systems, which=""):
     """Return a subset by name: ``records``, ``largest N`` of each window, or a domain; all if empty.
 
-    Raises
-    ------
-    ParameterError
-        `which` is none of these.
+    `ParameterError` where `which` is none of these.
     """
     if not which:
         return systems
@@ -309,22 +297,8 @@ FORMS = {"polynomial": np.negative, "exponential": lambda log_error: 10**-log_er
 def fit_error(error, compute_flop, form="polynomial"):
     """Fit error against compute, in the polynomial or the exponential form of 2007.05558.
 
-    Parameters
-    ----------
-    error : array of float
-        Fractions, above 0.
-    compute_flop : array of float
-    form : str
-        ``polynomial``: log10(1/error), or ``exponential``: 1/error, on log10 compute.
-
-    Returns
-    -------
-    lines.Line
-
-    Raises
-    ------
-    ValueError
-        Unknown form, or fewer than three whole pairs.
+    The error, a fraction above 0, as log10(1/error) (``polynomial``) or 1/error (``exponential``), on log10
+    compute. ValueError for another form, or fewer than three whole pairs.
     """
     if form not in FORMS:
         raise ValueError(f"`form` must be polynomial or exponential, got {form!r}")
@@ -335,6 +309,8 @@ def fit_error(error, compute_flop, form="polynomial"):
 def exponents(error, compute_flop):
     """Return the exponents of compute in error^-1, from both directions of the regression.
 
+    ValueError where the error does not change with compute at all.
+
     Returns
     -------
     dict
@@ -342,11 +318,6 @@ def exponents(error, compute_flop):
         with ``low`` and ``high`` from the slope's 95 % interval; ``compute_on_error``: |slope|
         of the reverse regression; ``n``, ``r_squared``, ``slope``; ``established``, whether that
         interval says that the error falls.
-
-    Raises
-    ------
-    ValueError
-        The error does not change with compute at all.
     """
     fit = fit_error(error, compute_flop)
     if fit.slope == 0:
@@ -365,17 +336,10 @@ def exponents(error, compute_flop):
 
 
 def project(fit, target_error, form="polynomial"):
-    """Return the compute at which a fit reaches a target error, with its prediction interval.
+    """Return the compute at which a fit of `fit_error`, of the same form, reaches a target error.
 
     The interval is Fieller's (calibration): all computes whose prediction interval of a single
     new system holds the target.
-
-    Parameters
-    ----------
-    fit : lines.Line
-        What `fit_error` returns for the same `form`.
-    target_error : float
-    form : str
 
     Returns
     -------

@@ -25,10 +25,7 @@ _DEVICE_SETTINGS = ("gpu", "gpu_type", "gpu_name", "device_name", "accelerator_t
 def operations_of(block):
     """Return the FLOP of a compute block, forward and backward.
 
-    Raises
-    ------
-    ValueError
-        A stage, or the configuration in `model`, cannot be used; the message says why.
+    ValueError, which says why, where a stage, or the configuration in `model`, cannot be used.
     """
     if isinstance(block.get("model"), dict):
         tokens = block.get("tokens")
@@ -44,13 +41,8 @@ def operations_of(block):
 def by_run(collection, processor="", precision="", processors=None):
     """Return what each completed run achieved.
 
-    Parameters
-    ----------
-    collection : Collection
-    processor, precision : str
-        Of runs whose record does not say what they ran on.
-    processors : int, optional
-        Of runs whose record does not say how many.
+    `processor` (`ParameterError` where it has no rate), `precision` and `processors`, how many, are of runs
+    whose record does not say.
 
     Returns
     -------
@@ -58,11 +50,6 @@ def by_run(collection, processor="", precision="", processors=None):
         A row per run, in the order of ``collection.runs``: ``run_id``; ``operations_flop``; ``device_s``;
         ``achieved_flop_per_s`` of one device; ``peak_flop_per_s``, dense; ``mfu``; ``rate_note``;
         ``problem``, what is missing or wrong.
-
-    Raises
-    ------
-    ParameterError
-        `processor` has no rate.
     """
     if processor and accelerators.rate_of(processor, precision) is None:
         raise ParameterError(f"`processor`: {accelerators.why_unknown(processor)}")
@@ -137,15 +124,7 @@ def _rate(processor, precision):
 
 
 def by_level(collection, achieved, by=None):
-    """Return what the runs of each level of a setting achieved together.
-
-    Parameters
-    ----------
-    collection : Collection
-    achieved : DataFrame
-        As `by_run` returns it.
-    by : str, optional
-        A setting; a total alone if left out.
+    """Return what the runs of each level of a setting achieved together, a total alone where there is none.
 
     Returns
     -------
