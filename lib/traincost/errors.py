@@ -37,6 +37,18 @@ def require(condition, name, allowed, got):
         raise ParameterError(f"`{name}` must be {allowed}, got {got!r}")
 
 
+def require_among(value, known, name, allowed, most=30):
+    """Raise `ParameterError` unless the value is among the `known` ones, of which the message has the first.
+
+    >>> require_among("lr", ["seed"], "by", "name a setting")
+    Traceback (most recent call last):
+    traincost.errors.ParameterError: `by` must name a setting, got 'lr'; there are: seed
+    """
+    if value not in known:
+        listed = ", ".join(list(known)[:most]) or "none"
+        raise ParameterError(f"`{name}` must {allowed}, got {value!r}; there are: {listed}")
+
+
 def refuse_unknown(name, known):
     """Raise `ParameterError` unless `name` is among the `known` names of parameters."""
     if name in known:

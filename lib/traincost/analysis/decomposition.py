@@ -22,7 +22,7 @@ import pandas as pd
 from scipy import stats
 
 from traincost.analysis import occurrences
-from traincost.analysis.designs import orthonormal
+from traincost.analysis.designs import NEGLIGIBLE, means, orthonormal, within
 from traincost.analysis.sections import UNATTRIBUTED, cut, timing
 
 MIX = "which configurations were run"
@@ -32,7 +32,6 @@ _PART = (
     "part", "count_before", "count_after", "call_before_s", "call_after_s", "count_s", "call_s", "once_s",
     "total_s", "fixed_s",
 )  # fmt: skip
-NEGLIGIBLE = 1e-12  # of a sum of squares: rounding, not variation
 MIN_DF = 3  # residual degrees of freedom, to estimate what a part takes whatever its count
 N_STEPS = 8  # of the fit
 WARM_UP_LEVEL = 0.95  # of the interval that must lie above zero for that to be taken out
@@ -70,13 +69,11 @@ def decompose(before, after, pairing):
     weight = runs / runs.sum(axis=1, keepdims=True)
     sides = _Sides(of, n_first, runs, (runs > 0).all(axis=0), weight.mean(axis=0))
     parts = cut(t)
-    rows = [
-        _part(name, seconds, _counts(t, name), sides, _first_s(t, name)) for name, seconds in parts.items()
-    ]
+    rows = [_part(name, seconds, sides, *_occurrences(t, name)) for name, seconds in parts.items()]
     rows.sort(key=lambda row: (-abs(row[-2]), row[0]))
     rest = t.runtime_s - sum(parts.values())
     mix, configurations = _mix(sides.means(t.runtime_s), weight, sides.common, pairing)
-    rows += [_part(UNATTRIBUTED, rest, None, sides), (MIX, *[np.nan] * 7, mix, np.nan)]
+    rows += [_part(UNATTRIBUTED, rest, sides), (MIX, *[np.nan] * 7, mix, np.nan)]
     table = pd.DataFrame(rows, columns=_PART).astype(dict.fromkeys(_PART[1:], float))
     overall = float(t.runtime_s[:n_first].mean()), float(t.runtime_s[n_first:].mean())
     return Decomposition(*overall, table, configurations)
@@ -118,25 +115,22 @@ def stacked(before, after):
     )
 
 
-def _counts(t, name):
-    """Return how often a part ran in each run: 0 where it did not, NaN where that is not known."""
+def _occurrences(t, name):
+    """Return how often a part ran in each run, and what its first time took beyond a later one.
+
+    The former 0 where it did not run, NaN where that is not known; None where no record tells either.
+    """
     if name not in t.paths:
-        return None
+        return None, None
     i = t.paths.index(name)
     absent, counts = t.whole[:, i] == 0, t.counts[:, i]
     # Seconds without an occurrence contradict each other: how often it ran is not known.
-    return np.where(absent & np.isnan(counts), 0.0, np.where(~absent & (counts == 0), np.nan, counts))
+    counts = np.where(absent & np.isnan(counts), 0.0, np.where(~absent & (counts == 0), np.nan, counts))
+    first_s = occurrences.beyond_later(t, i)
+    return counts, first_s if np.isfinite(first_s).any() else None
 
 
-def _first_s(t, name):
-    """Return what the first occurrence took beyond a later one, by run; None where no record tells."""
-    if t.extents is None or name not in t.paths:
-        return None
-    seconds = occurrences.beyond_later(t, t.paths.index(name))
-    return seconds if np.isfinite(seconds).any() else None
-
-
-def _part(name, seconds, counts, sides, first_s=None):
+def _part(name, seconds, sides, counts=None, first_s=None):
     """Return a row of the parts: the change of this section's seconds."""
     weight = sides.weight[sides.common]
     whole = sides.means(seconds)[:, sides.common]
@@ -178,25 +172,19 @@ def _fixed_s(seconds, counts, sides):
     df = len(x) - len(np.unique(of)) - 3
     if df < MIN_DF:
         return np.nan
-    size = np.bincount(of)
-
-    def mean(values):
-        return np.bincount(of, values) / size
-
-    level = mean(y)
+    level = means(y, of)
     for _ in range(N_STEPS):  # b_c is not known before `a` is
         changed = np.column_stack([after, after * level[of]])
-        columns = np.column_stack([changed, x])
-        within = columns - np.column_stack([mean(column) for column in columns.T])[of]
-        basis = orthonormal(within[:, :2] / np.maximum(np.abs(within[:, :2]).max(axis=0), 1e-300))
-        own = within[:, 2] - basis @ (basis.T @ within[:, 2])
+        columns = within(np.column_stack([changed, x]), of)
+        basis = orthonormal(columns[:, :2] / np.maximum(np.abs(columns[:, :2]).max(axis=0), 1e-300))
+        own = columns[:, 2] - basis @ (basis.T @ columns[:, 2])
         spread = (own**2).sum()
         if spread <= NEGLIGIBLE * (x**2).sum():
             return np.nan
         fixed = float(own @ y / spread)
         rest = y - fixed * x
         rest -= basis @ (basis.T @ rest)
-        level = mean(rest)
+        level = means(rest, of)
     error = np.sqrt(((rest - level[of]) ** 2).sum() / df / spread)
     return fixed if fixed > stats.t.ppf((1 + WARM_UP_LEVEL) / 2, df) * error else 0.0
 
@@ -245,15 +233,12 @@ def drawn_parts(parts):
     size = parts[["count_s", "call_s", "total_s"]].abs().max(axis=1)
     rank = size.rank(method="first", ascending=False)
     seen = rank.le(MIN_DRAWN) | (size.ge(LEAST_DRAWN * size.max()) & rank.le(MAX_DRAWN))
-    others = parts[~seen]
-    if len(others) < 2:
-        drawn = parts.copy()
-        drawn.attrs["n_others"] = 0
-        return drawn
-    row = {"part": f"{len(others)} other parts", "total_s": others["total_s"].sum()}
-    last = pd.DataFrame([row], columns=parts.columns).astype(parts.dtypes)
-    drawn = pd.concat([parts[seen], last], ignore_index=True)
-    drawn.attrs["n_others"] = len(others)
+    others, drawn = parts[~seen], parts.copy()
+    if len(others) >= 2:
+        row = {"part": f"{len(others)} other parts", "total_s": others["total_s"].sum()}
+        last = pd.DataFrame([row], columns=parts.columns).astype(parts.dtypes)
+        drawn = pd.concat([parts[seen], last], ignore_index=True)
+    drawn.attrs["n_others"] = len(others) if len(others) >= 2 else 0
     return drawn
 
 

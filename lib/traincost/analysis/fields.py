@@ -267,6 +267,12 @@ def levels(series):
     return rank[codes], unique(labels), series.to_numpy(dtype=float) if numeric else None
 
 
+def labelled(series):
+    """Return the level of each value, as text."""
+    codes, labels, _ = levels(series)
+    return np.array(labels, dtype=object)[codes]
+
+
 def _number_text(value):
     value = float(value)
     if value.is_integer() and abs(value) < 1e15:

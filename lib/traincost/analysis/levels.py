@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from traincost.analysis.fields import ALL_RUNS, Field, bins, determines
-from traincost.errors import ParameterError
+from traincost.errors import require_among
 
 MAX_CELL_ROWS, MAX_CELL_COLUMNS = 24, 12  # levels of two factors that are compared cell by cell
 
@@ -22,11 +22,8 @@ def axes(fields, effects, n_runs, rows="", columns=""):
     """
     by_name = {field.name: field for field in fields}
     for parameter, name in (("rows", rows), ("columns", columns)):
-        if name and name not in by_name:
-            raise ParameterError(
-                f"`{parameter}` must be a setting of the runs, got {name!r}; there are: "
-                f"{', '.join(sorted(by_name)[:30]) or 'none'}"
-            )
+        if name:
+            require_among(name, sorted(by_name), parameter, "be a setting of the runs")
     ordered = effects.sort_values("clears", ascending=False, kind="stable")["factor"]
     ranked = [by_name[name] for name in ordered if by_name[name].is_factor]
     # Runs that each have a name only can still be told apart by it.
@@ -36,13 +33,9 @@ def axes(fields, effects, n_runs, rows="", columns=""):
         return all_runs(n_runs), None
     if columns:
         return first, by_name[columns]
-    apart = (
-        f
-        for f in ranked
-        if f is not first
-        and not determines(bins(f)[0], bins(first)[0])
-        and not determines(bins(first)[0], bins(f)[0])
-    )
+    own = bins(first)[0]
+    others = ((f, bins(f)[0]) for f in ranked if f is not first)
+    apart = (f for f, codes in others if not determines(codes, own) and not determines(own, codes))
     return first, next(apart, None)
 
 
@@ -68,11 +61,12 @@ def level_runtimes(runtime_s, field):
 
 def members(run_ids, field):
     """Return the ids of the runs of each level: a dict of ``(level,)`` to tuple. Empty for no field."""
-    if field is None:
-        return {}
-    codes, labels = bins(field)
-    ids = pd.Series(run_ids.to_numpy()).groupby(codes).agg(tuple)
-    return {(labels[i],): found for i, found in ids.items()}
+    return {} if field is None else ids_by_level(pd.Series(run_ids.to_numpy()), *bins(field))
+
+
+def ids_by_level(run_ids, codes, labels):
+    """Return the ids of the runs of each level: a dict of ``(level,)`` to tuple."""
+    return {(labels[i],): found for i, found in run_ids.groupby(codes).agg(tuple).items()}
 
 
 def cell_runtimes(runtime_s, rows, columns):
@@ -90,22 +84,17 @@ def cell_runtimes(runtime_s, rows, columns):
     n = np.bincount(at, minlength=shape[0] * shape[1]).astype(float)
     sums = np.bincount(at, runtime_s, minlength=shape[0] * shape[1])
     means = np.divide(sums, n, out=np.full_like(sums, np.nan), where=n > 0).reshape(shape)
-    cells = pd.DataFrame(
-        means,
-        index=pd.Index(row_labels, name=rows.name),
-        columns=pd.Index(column_labels, name=columns.name),
-    )
-    cells = cells.iloc[
-        _slowest(runtime_s, row_codes, MAX_CELL_ROWS), _slowest(runtime_s, column_codes, MAX_CELL_COLUMNS)
-    ]
+    at = pd.Index(row_labels, name=rows.name), pd.Index(column_labels, name=columns.name)
+    shown = _slowest(runtime_s, row_codes, MAX_CELL_ROWS), _slowest(runtime_s, column_codes, MAX_CELL_COLUMNS)
+    cells = pd.DataFrame(means, *at).iloc[shown]
     cells.attrs.update(n_most=int(n.max()), n_levels=shape)
     return cells
 
 
 def _slowest(runtime_s, codes, most):
     """Return the levels of the largest mean runtime, at most so many, in their own order."""
-    means = np.bincount(codes, runtime_s) / np.bincount(codes)
-    return np.sort(np.argsort(-means, kind="stable")[:most])
+    mean_s = np.bincount(codes, runtime_s) / np.bincount(codes)
+    return np.sort(np.argsort(-mean_s, kind="stable")[:most])
 
 
 def level_of_runs(runtime_s, field):

@@ -402,7 +402,7 @@ def hides_interactions(runs, described):
 
 
 def checked(proposal):
-    """Return the proposal with its `DEFAULTS`; `ParameterError` for an unknown key or a value of a wrong type.
+    """Return the proposal with its `DEFAULTS`; `ParameterError` for an unknown key or a value of wrong type.
 
     ``levels`` maps a factor to a list of its levels (all of a factor that is not named); ``knobs`` are those
     turned, as `knobs.Knob` takes them.

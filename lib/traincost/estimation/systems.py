@@ -170,7 +170,7 @@ def _parsed(text):
 
 
 def from_sheet(text, name, problems=()):
-    """Return the `Systems` of a sheet; `NothingToReport` where none can be used, in words that follow its name.
+    """Return the `Systems` of a sheet; `NothingToReport` where there is none, in words that follow its name.
 
     `problems` are rows of `Systems.rejected` that reading the text gave.
     """
