@@ -152,9 +152,7 @@ def evidence(pairing, before, after):
     """
     rows = []
     for configuration, group in pairing.pairs.groupby("configuration", sort=True):
-        sides = zip(
-            map(before.__getitem__, group["before"]), map(after.__getitem__, group["after"]), strict=True
-        )
+        sides = [(before[a], after[b]) for a, b in zip(group["before"], group["after"], strict=True)]
         sides = [(a[np.isfinite(a)], b[np.isfinite(b)]) for a, b in sides]
         sides = [(a, b) for a, b in sides if len(a) and len(b)]
         if sides:

@@ -15,7 +15,7 @@ from scipy import stats
 
 from traincost.analysis import fields as _fields
 from traincost.analysis import sizes
-from traincost.analysis.designs import Units, beyond, design, f_tail, lack_of_fit, orthonormal, stack
+from traincost.analysis.designs import Units, beyond, design, f_tail, lack_of_fit, means, orthonormal, stack
 from traincost.analysis.explained import Spread, additive_model, bias_corrected, chance_level, eta_interval
 from traincost.analysis.far import far_runs
 from traincost.analysis.order import ranks_of
@@ -72,9 +72,8 @@ def examine(runs, response, replicates=(), factors=(), log=True):
     judged = family_wise(tested, scaled, start)
     if far.any():
         now = judged.table.set_index("factor")["verdict"]
-        with_far = {
-            row.factor: row.verdict for row in whole.itertuples() if row.verdict != now.get(row.factor)
-        }
+        before = whole.set_index("factor")["verdict"]
+        with_far = {name: verdict for name, verdict in before.items() if verdict != now.get(name)}
     return Effects(
         table=_table(_chosen(described, None), described, y, scaled, judged),
         fields=described,
@@ -144,16 +143,14 @@ def _table(chosen, described, y, scaled, judged):
     units = Units.of(_fields.factors(described), y, scaled)
     by_run = judged.structure is not None and judged.structure.unit == RUN
     table = _sizes(chosen, y, units, by_run).merge(judged.table, on="factor", how="left")
-    table["verdict"] = table["verdict"].fillna(REPLICATE)
+    for name, missing in {"verdict": REPLICATE, "tested_on": "", "lacks": "", "n_permutations": 0}.items():
+        table[name] = table[name].fillna(missing)
     for name in ("held", "entangled_with", "entangled_r_squared"):
         table[name] = [value if isinstance(value, tuple) else () for value in table[name]]
-    for name in ("tested_on", "lacks"):
-        table[name] = table[name].fillna("")
     for name in ("unequal_spread", "hold_too_few"):
         table[name] = table[name].eq(True)
-    table["n_permutations"] = table["n_permutations"].fillna(0).astype(int)
-    table["clears"] = table["verdict"].isin(CLEARING)
-    return table
+    table["n_permutations"] = table["n_permutations"].astype(int)
+    return table.assign(clears=table["verdict"].isin(CLEARING))
 
 
 def effect_sizes(response, described):
@@ -282,7 +279,7 @@ def _lack_of_fit(found, y):
 def _tukey(factors, units, y):
     if any(_varies_singly(f, units) for f in factors):
         return None
-    y = np.bincount(units.of_run, y) / np.bincount(units.of_run)
+    y = means(y, units.of_run)
     centred = y - y.mean()
     whole = orthonormal(stack([design(f, units.first, as_levels=True) for f in factors], len(y)))
     fitted = whole @ (whole.T @ centred)
@@ -292,13 +289,13 @@ def _tukey(factors, units, y):
         return None
     explained = ((basis.T @ centred) ** 2).sum()
     residual = max(0.0, ((centred - fitted) ** 2).sum() - explained)
-    return _f_result("Tukey's one-df", explained, residual, 1, residual_df, (centred**2).sum())
-
-
-def _f_result(test, explained, residual, df, residual_df, total):
-    statistic = (explained / df) / (residual / residual_df) if residual > 0 else np.inf
-    p = float(f_tail(explained, residual, df, residual_df, total))
-    return {"test": test, "statistic": statistic, "df": df, "df_residual": residual_df, "p": p}
+    return {
+        "test": "Tukey's one-df",
+        "statistic": explained / (residual / residual_df) if residual > 0 else np.inf,
+        "df": 1,
+        "df_residual": residual_df,
+        "p": float(f_tail(explained, residual, 1, residual_df, (centred**2).sum())),
+    }
 
 
 # -- arguments -----------------------------------------------------------------------------

@@ -127,16 +127,13 @@ def additive_model(designs, y):
         others = stack([x for j, x in enumerate(parts) if j != i], len(fitted))
         basis = beyond(orthonormal(others), parts[i])
         df, sum_sq = basis.shape[1], ((basis.T @ fitted) ** 2).sum()
+        known = df and residual_df and sum_sq + residual > negligible
         rows.append(
             {
                 "factor": field.name,
                 "partial_df": df,
                 "partial_sum_sq": sum_sq,
-                "partial_eta_squared": (
-                    sum_sq / (sum_sq + residual)
-                    if df and residual_df and sum_sq + residual > negligible
-                    else np.nan
-                ),
+                "partial_eta_squared": sum_sq / (sum_sq + residual) if known else np.nan,
                 "partial_chance": df / (df + residual_df) if residual_df else np.nan,
                 "partial_p": f_tail(sum_sq, residual, df, residual_df, (centred**2).sum()),
                 "residual_df": residual_df,

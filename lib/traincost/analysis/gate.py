@@ -105,17 +105,17 @@ def check(before, after, pairing, max_slowdown, max_lost=0):
     mean, se, df = overall["log_ratio"], overall["se"], overall["df"]
     beyond = mean - np.log1p(max_slowdown)
     low, high = comparison.bounds(mean, se, df)
-    outcome = _outcome(*comparison.bounds(beyond, se, df))
-    losses = _losses(after, pairing, pairing.of_after)
     n, n_pairs = int(overall["n_configurations"]), int(overall["n_pairs"])
     units = n if n > 1 else n_pairs
     drift = sessions.session_drift(before, after, pairing).query("drifts").sort_values("p")
-    return Check(
-        before=before.name,
-        after=after.name,
-        outcome=LOST if _is_lost(losses, max_lost) else outcome,
-        of_pairs=outcome,
-        max_slowdown=float(max_slowdown),
+    return _checked(
+        before,
+        after,
+        pairing,
+        pairing.of_after,
+        _outcome(*comparison.bounds(beyond, se, df)),
+        max_slowdown,
+        max_lost,
         change=float(np.expm1(mean)),
         low=float(np.expm1(low)),
         high=float(np.expm1(high)),
@@ -129,8 +129,6 @@ def check(before, after, pairing, max_slowdown, max_lost=0):
         n_needed=_n_needed(beyond, (high - low) / 2, units),
         drift_side=str(drift["side"].iloc[0]) if len(drift) else "",
         drift_r=float(drift["r"].iloc[0]) if len(drift) else np.nan,
-        max_lost=max_lost,
-        **losses,
     )
 
 
@@ -139,43 +137,33 @@ def nothing_left(before, after, pairing, max_slowdown, max_lost=0):
 
     `LOST`, or `UNCLEAR` where so much may be lost. `pairing` is that of `before` with itself.
     """
-    losses = _losses(after, pairing, ())
-    unknown = dict.fromkeys(("change", "low", "high", "p"), np.nan)
-    return Check(
-        before=before.name,
-        after=after.name,
-        outcome=LOST if _is_lost(losses, max_lost) else UNCLEAR,
-        max_slowdown=float(max_slowdown),
-        **unknown,
-        n_pairs=0,
-        n_configurations=0,
-        n_unpaired=len(before.runs),
-        changed=(),
-        of_pairs=UNCLEAR,
-        max_lost=max_lost,
-        **losses,
-    )
+    nothing = dict.fromkeys(("change", "low", "high", "p"), np.nan) | {"n_pairs": 0, "n_configurations": 0}
+    nothing |= {"n_unpaired": len(before.runs), "changed": ()}
+    return _checked(before, after, pairing, (), UNCLEAR, max_slowdown, max_lost, **nothing)
 
 
-def _losses(after, pairing, of_after):
-    """Return what did not come through, as attributes of a `Check`."""
+def _checked(before, after, pairing, of_after, outcome, max_slowdown, max_lost, **found):
+    """Return a `Check` of what was found of the pairs, and of what did not come through."""
     lost = np.setdiff1d(pairing.of_before, of_after)
     statuses = after.excluded["status"].replace("completed", "not usable")
     failed = statuses[~statuses.isin(NOT_LOST)].value_counts()
-    return {
-        "n_before": len(np.unique(pairing.of_before)),
-        "lost": tuple(_named(pairing.configurations.iloc[int(row)]) for row in lost),
-        "n_lost_runs": int(np.isin(pairing.of_before, lost).sum()),
-        "failed": {str(status): int(n) for status, n in failed.items()},
-    }
+    return Check(
+        before=before.name,
+        after=after.name,
+        outcome=LOST if max(len(lost), failed.sum()) > max_lost else outcome,
+        of_pairs=outcome,
+        max_slowdown=float(max_slowdown),
+        n_before=len(np.unique(pairing.of_before)),
+        lost=tuple(_named(pairing.configurations.iloc[int(row)]) for row in lost),
+        n_lost_runs=int(np.isin(pairing.of_before, lost).sum()),
+        failed={str(status): int(n) for status, n in failed.items()},
+        max_lost=max_lost,
+        **found,
+    )
 
 
 def _named(levels):
     return ", ".join(f"{name}={level}" for name, level in levels.items()) or "the only one"
-
-
-def _is_lost(losses, max_lost):
-    return max(len(losses["lost"]), sum(losses["failed"].values())) > max_lost
 
 
 def _outcome(low, high):

@@ -32,14 +32,10 @@ _WORDS = {
 _FETCHES = "load loading loader fetch fetching next wait get read iter generator"
 _OF_DATA = "data dataset batch batches"
 # Whole names whose words would tell nothing, or wrongly.
-_NAMES = {
-    "data": LOADING,
-    "data_time": LOADING,
-    "batch_time": TRAINING,
-    "configure_gradient_clipping": TRAINING,
-}
+_NAMES = dict.fromkeys(("data", "data_time"), LOADING)
+_NAMES |= dict.fromkeys(("batch_time", "configure_gradient_clipping"), TRAINING)
 _CHECKPOINTS = "checkpoint- ckpt snapshot-"
-_FILES = "save saves saving write writes writing"
+_WRITTEN = f"{_CHECKPOINTS} save saves saving write writes writing"
 # What a person looks at while a run goes on: it may be left out, or done less often.
 _DIAGNOSTICS = (
     "diagnos- log logs logging plot plots plotting animat- visuali- histogram- figure figures render- video "
@@ -90,7 +86,7 @@ def subject_of(paths, section_kinds=None):
     if kind != SETUP:
         return kind
     words = [_words(_part(path)) for path in paths]
-    if all(_has(each, f"{_CHECKPOINTS} {_FILES}") for each in words):
+    if all(_has(each, _WRITTEN) for each in words):
         return CHECKPOINTS if any(_has(each, _CHECKPOINTS) for each in words) else FILES
     return "setup"
 
@@ -108,7 +104,7 @@ def proposal_of(path, section_kinds=None):
     if kind in (EVALUATION, LOADING):
         return kind
     if kind == SETUP:
-        return CHECKPOINTS if _has(_words(_part(path)), f"{_CHECKPOINTS} {_FILES}") else ""
+        return CHECKPOINTS if _has(_words(_part(path)), _WRITTEN) else ""
     words = _words(bare(path))
     return DIAGNOSTICS if kind == OTHER and _has(words, _DIAGNOSTICS) and not _has(words, _MATHS) else ""
 
