@@ -71,10 +71,8 @@ def family_wise(fields, y, start=None, n_permutations=N_PERMUTATIONS):
         return Judged(pd.DataFrame(columns=_COLUMNS), {}, None, [])
     centred = y - y.mean()
     if (centred**2).sum() <= NEGLIGIBLE * len(y) * max(1.0, y.mean() ** 2):
-        rows = [
-            (f.name, np.nan, np.nan, (), NO_VARIATION, 0, (), (), "", False, np.nan, "", False)
-            for f in fields
-        ]
+        nothing = np.nan, np.nan, (), NO_VARIATION, 0, (), (), "", False, np.nan, "", False
+        rows = [(f.name, *nothing) for f in fields]
         return Judged(pd.DataFrame(rows, columns=_COLUMNS), {}, None, [])
     found = structure(fields, y)
     rank = None if start is None else stats.rankdata(start)
@@ -137,7 +135,7 @@ class _Evidence:
         share = np.nan if self.rank is None else start_share(field, self.rank)
         verdict = self._verdict(field, alone, held, linked, share)
         unequal = field.name in self.strata[0].unequal
-        nested = field.fixed_by if not any(field is f for f in self.structure.fields) else ""
+        nested = field.fixed_by if field not in self.structure.fields else ""
         lacks = self._lacks(field, unequal) if verdict == TOO_FEW else ""
         hold_too_few = bool(verdict == DEPENDS and np.isnan(held) and self._others(field) and not nested)
         return (
@@ -152,7 +150,7 @@ class _Evidence:
         """Return the factors tied to one, with R²: associated with it, and with an effect of their own."""
         tied = {}
         for stratum in self.strata:
-            if any(field is f for f in stratum.fields):
+            if field in stratum.fields:
                 own = stratum.linear(field)
                 for other in stratum.fields:
                     if other is not field and self.raw.get((other.name, "alone"), 1.0) <= ALPHA:
@@ -171,7 +169,7 @@ class _Evidence:
         if field.name in self.strata[0].unequal and not self._estimable(field):
             return TOO_FEW
         structure = self.structure
-        if structure.here and any(field is f for f in structure.repeating):
+        if structure.here and field in structure.repeating:
             which = "alone" if np.isnan(held) else "held"
             if self.p[field.name, which] > ALPHA:
                 return CHANCE
@@ -201,12 +199,11 @@ class _Evidence:
         if unequal:
             return f"at least two levels with {MIN_LEVEL} runs each, as their spread differs"
         for stratum in self.strata:
-            if any(field is f for f in stratum.fields):
+            if field in stratum.fields:
                 rank = stratum.span([field]).shape[1] if not field.is_large else field.n_levels - 1
                 left = max(0, stratum.residual_df(rank))
                 unit = "configurations" if self.structure.unit == CONFIGURATION else "runs"
-                n = len(stratum.y)
-                values = f"{n} {unit} for {field.n_levels} values"
+                values = f"{len(stratum.y)} {unit} for {field.n_levels} values"
                 return f"{values} leave {left} of {MIN_ALONE_DF} degrees of freedom"
         return f"{field.fixed_by} has too few levels to compare"
 
@@ -217,18 +214,15 @@ class _Evidence:
         alone, held = (self.p.get((START_ORDER, which), np.nan) for which in ("alone", "held"))
         if np.isnan(alone) and np.isnan(held):
             return {}
-        share = [self._share_in_first(f) for f in self.strata[0].fields]
-        free = all(s < LOOSELY_ORDERED for s in share)
+        free = all(self._share_in_first(f) < LOOSELY_ORDERED for f in self.strata[0].fields)
         if held <= ALPHA or (np.isnan(held) and alone <= ALPHA and free):
             verdict = DEPENDS
         else:
             verdict = GOES_WITH if alone <= ALPHA and not free else CHANCE
-        return {"verdict": verdict, "p_alone": alone, "p_held": held, "change": self._drift()}
-
-    def _drift(self):
-        """Return how much the response changed from the first start to the last, the factors held."""
+        # How much the response changed from the first start to the last, the factors held.
         stratum = next(s for s in reversed(self.strata) if any(t.factor == START_ORDER for t in s.tests))
-        return stratum.slope_of_order() * float(np.ptp(self.rank))
+        change = stratum.slope_of_order() * float(np.ptp(self.rank))
+        return {"verdict": verdict, "p_alone": alone, "p_held": held, "change": change}
 
     def _share_in_first(self, field):
         first = self.strata[0]
