@@ -1,6 +1,7 @@
 """What a user can mend: such errors end a command with one line and exit status 2."""
 
 import errno
+import math
 
 _LIMITS = {
     errno.EFBIG: "a limit on the size of files (ulimit -f)",
@@ -35,6 +36,16 @@ def require(condition, name, allowed, got):
     """
     if not condition:
         raise ParameterError(f"`{name}` must be {allowed}, got {got!r}")
+
+
+def require_count(value, name, most=math.inf):
+    """Raise `ParameterError` unless the value is a whole number above zero, and no truth value.
+
+    >>> require_count(0, "seeds")
+    Traceback (most recent call last):
+    traincost.errors.ParameterError: `seeds` must be a whole number above zero, got 0
+    """
+    require(type(value) is int and 1 <= value <= most, name, "a whole number above zero", value)
 
 
 def require_among(value, known, name, allowed, most=30):

@@ -20,7 +20,7 @@ import pandas as pd
 from traincost.analysis import kinds
 from traincost.analysis.occurrences import warm_up
 from traincost.analysis.sections import mean_present, overlap_around, repeated_parts, unsynchronised
-from traincost.errors import ParameterError
+from traincost.errors import ParameterError, require_among
 
 HIGH_LEVERAGE = 0.10  # of runtime
 NOT_WORTH = 0.0005
@@ -130,19 +130,15 @@ def bounds(t, knobs=None, cadence_section=None, codes=None, section_kinds=None):
         time are all of the runs.
     """
     knobs = propose(t, section_kinds) if knobs is None else knobs_of(knobs)
-    if cadence_section is not None and cadence_section not in t.paths:
-        raise ParameterError(
-            f"`cadence_section` must be a section of the runs, got {cadence_section!r}; "
-            f"there are: {', '.join(t.paths[:20]) or 'none'}"
-        )
+    if cadence_section is not None:
+        require_among(cadence_section, t.paths, "cadence_section", "be a section of the runs", most=20)
     matched = {knob.name: _matched(knob, t.paths) for knob in knobs}
     rows, union, unknown = [], np.zeros_like(t.whole), np.zeros(t.whole.shape, dtype=bool)
     warm = warm_up(t) if any(knob.kind == "cadence" for knob in knobs) else np.zeros_like(t.whole)
     for knob in knobs:
-        fractions = _fractions(knob, matched[knob.name], t, cadence_section, warm)
-        alike = (
-            _fractions(knob, matched[knob.name], t, cadence_section, 0 * warm) if warm.any() else fractions
-        )
+        asked = knob, matched[knob.name], t, cadence_section
+        fractions = _fractions(*asked, warm)
+        alike = _fractions(*asked, 0 * warm) if warm.any() else fractions
         rows.append(_row(knob, matched[knob.name], fractions, t, codes, alike))
         np.fmax(union, fractions, out=union)
         unknown |= np.isnan(fractions)
@@ -295,8 +291,7 @@ def _resampling_range(share, known):
 def _level_range(share, known, codes):
     if codes is None:
         return np.nan, np.nan
-    n = np.bincount(codes[known])
-    means = np.bincount(codes[known], share[known])[n > 0] / n[n > 0]
+    means = pd.Series(share[known]).groupby(codes[known]).mean()
     return means.min(), means.max()
 
 
@@ -329,14 +324,8 @@ def _proposal(t, i, count, section_kinds):
 
 def scheduled(t, section_kinds=None):
     """Return the largest repeated section that is evaluation as a whole, or an empty name."""
-    return next(
-        (
-            name
-            for name in repeated_parts(t)
-            if kinds.proposal_of(name, section_kinds) == kinds.EVALUATION and not kinds.is_piece(name)
-        ),
-        "",
-    )
+    whole = (name for name in repeated_parts(t) if not kinds.is_piece(name))
+    return next((name for name in whole if kinds.proposal_of(name, section_kinds) == kinds.EVALUATION), "")
 
 
 def known(bounds):

@@ -32,14 +32,16 @@ def leading(composition, bounds, section_kinds=None):
     """Say what leads, by `sections.composition`, `knobs.bounds` and kinds as `kinds.kind_of` takes them."""
     whole = composition.iloc[-1].drop("n_runs").astype(float)
     parts = whole.drop(UNATTRIBUTED)
-    training = sum(x for part, x in parts.items() if part != OTHER and _kind(part, section_kinds) == TRAINING)
+    # What a parent leaves untimed is of its kind.
+    kinds = {part: kind_of(part.removesuffix(REST.format("")), section_kinds) for part in parts.index}
+    training = sum(x for part, x in parts.items() if part != OTHER and kinds[part] == TRAINING)
     known = bounds[(bounds["kind"] != "joint") & (bounds["bound"] > 0)]
     if not len(known):
         return Leading(whole[UNATTRIBUTED], float(training), None, "", (), None)
     best = known.loc[known["pooled_bound"].astype(float).idxmax()]
     by_mean = known.loc[known["bound"].astype(float).idxmax()]
     sections = best["sections"].split(", ")
-    governed = tuple(part for part in parts.index if any(_within(part, path) for path in sections))
+    governed = tuple(part for part in parts.index if any(f"{part}/".startswith(f"{s}/") for s in sections))
     return Leading(
         float(whole[UNATTRIBUTED]),
         float(training),
@@ -48,16 +50,6 @@ def leading(composition, bounds, section_kinds=None):
         governed,
         None if by_mean["knob"] == best["knob"] else by_mean,
     )
-
-
-def _kind(part, section_kinds):
-    """Return the kind of a part: what a parent leaves untimed is of its kind."""
-    ending = REST.format("")
-    return kind_of(part.removesuffix(ending), section_kinds)
-
-
-def _within(part, path):
-    return part == path or part.startswith(f"{path}/")
 
 
 def current_values(knob, described):

@@ -34,7 +34,7 @@ from traincost.analysis import knobs as _knobs
 from traincost.analysis.designs import Units, design
 from traincost.analysis.subsets import label
 from traincost.analysis.verdicts import ALPHA
-from traincost.errors import NothingToReport, ParameterError
+from traincost.errors import NothingToReport, ParameterError, require, require_count
 from traincost.words import level_among
 
 COVERAGE = 0.90  # of the intervals
@@ -245,13 +245,11 @@ def left_out(runs, described):
     half = stats.t.ppf((1 + COVERAGE) / 2, model.df - 1) * spread
     middle = y[at] - deleted
     ends = np.exp([y[at], middle - half, middle + half])
-    table = pd.DataFrame(dict(zip(names[1:4], ends, strict=True)))
     labels = [
         ", ".join(f"{field.name}={field.labels[field.codes[run]]}" for field in model.factors)
         for run in model.units.first[at]
     ]
-    table.insert(0, "configuration", labels)
-    return table.assign(inside=np.abs(deleted) <= half)
+    return pd.DataFrame(dict(zip(names, (labels, *ends, np.abs(deleted) <= half), strict=True)))
 
 
 # -- a plan --------------------------------------------------------------------------------
@@ -295,10 +293,8 @@ def plan(runs, described, proposal, timing=None, excluded=None):
     table = pd.DataFrame(
         [*cells, (TOTAL,) * len(model.factors)], columns=[f"level.{f.name}" for f in model.factors]
     )
-    n_runs = [proposal["seeds"]] * len(cells)
-    table = table.assign(
-        n_runs=[*n_runs, sum(n_runs)], hours=seconds / 3600, low=low / 3600, high=high / 3600
-    )
+    table["n_runs"] = [*[proposal["seeds"]] * len(cells), proposal["seeds"] * len(cells)]
+    table = table.assign(hours=seconds / 3600, low=low / 3600, high=high / 3600)
     if proposal["knobs"]:
         table["hours_at_least"] = table["hours"] * (1 - _turned(timing, proposal["knobs"]))
     table["device_hours"] = table["hours"] * proposal["devices"]
@@ -329,8 +325,13 @@ def _turned(timing, knobs):
 
 def rows_of(model, cells):
     """Return the rows of the model's matrix of planned configurations (tuples of labels)."""
-    added = [_rows(model, i, cells) for i in range(len(model.factors))]
-    return np.column_stack([np.ones(len(cells)), *added])
+    columns = [np.ones(len(cells))]
+    for i, field in enumerate(model.factors):
+        codes = field.codes[model.units.first]
+        # Any configuration that has the level has its columns.
+        of_level = dict(zip(codes, design(field, model.units.first), strict=True))
+        columns.append(np.array([of_level[field.labels.index(cell[i])] for cell in cells]))
+    return np.column_stack(columns)
 
 
 def own_runs(model, cells):
@@ -354,10 +355,10 @@ def own_runs(model, cells):
 def cells_of(model, levels):
     """Return the planned configurations as tuples of labels, in the model's order of factors."""
     by_name = {field.name: field for field in model.factors}
+    holds = f"settings that the model holds ({', '.join(by_name) or 'none'})"
     for name in levels:
         if name not in by_name:
-            known = ", ".join(by_name) or "none"
-            raise ParameterError(f"`levels` must name settings that the model holds ({known}), got {name!r}")
+            raise ParameterError(f"`levels` must name {holds}, got {name!r}")
     chosen = []
     for name, field in by_name.items():
         asked = [_fields.UNSET if level is None else label(level) for level in levels.get(name, field.labels)]
@@ -373,15 +374,6 @@ def cells_of(model, levels):
     if np.prod([float(len(asked)) for asked in chosen]) > MAX_CELLS:
         raise ParameterError(f"`levels` make more than {MAX_CELLS} configurations; plan fewer at a time")
     return list(itertools.product(*chosen))
-
-
-def _rows(model, i, cells):
-    """Return what factor `i` adds to the model's matrix for the planned cells."""
-    field = model.factors[i]
-    columns = design(field, model.units.first)
-    # Any configuration that has the level has its columns.
-    of_level = dict(zip(field.codes[model.units.first], range(len(columns)), strict=True))
-    return columns[[of_level[field.labels.index(cell[i])] for cell in cells]]
 
 
 def interacts(runs, described):
@@ -412,17 +404,14 @@ def checked(proposal):
             raise ParameterError(f"a plan has the keys {', '.join(DEFAULTS)}; got {name!r}")
     filled = {**DEFAULTS, **proposal}
     for name, kind in (("levels", dict), ("knobs", list), ("replicates", list), ("currency", str)):
-        if not isinstance(filled[name], kind):
-            raise ParameterError(f"`{name}` must be a {kind.__name__}, got {filled[name]!r}")
+        require(isinstance(filled[name], kind), name, f"a {kind.__name__}", filled[name])
     for name, levels in filled["levels"].items():
         if not isinstance(levels, list) or not levels:
             raise ParameterError(f"`levels`: {name} must be a list of levels, got {levels!r}")
     for name in ("seeds", "devices"):
-        value = filled[name]
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
-            raise ParameterError(f"`{name}` must be a whole number above zero, got {value!r}")
+        require_count(filled[name], name, most=1_000_000)
     _knobs.knobs_of(filled["knobs"])
     price = filled["price_per_hour"]
-    if price is not None and (isinstance(price, bool) or not isinstance(price, int | float) or not price > 0):
-        raise ParameterError(f"`price_per_hour` must be a number above zero, got {price!r}")
+    is_number = isinstance(price, int | float) and not isinstance(price, bool)
+    require(price is None or (is_number and price > 0), "price_per_hour", "a number above zero", price)
     return filled

@@ -19,7 +19,7 @@ from traincost.analysis import fields as _fields
 from traincost.analysis import plan as _plan
 from traincost.analysis.order import starts_s
 from traincost.columns import PREFIX
-from traincost.errors import NothingToReport, ParameterError
+from traincost.errors import NothingToReport, ParameterError, require_count
 
 AT_WORK = ("running", "unfinished")  # statuses
 N_DRAWS = 2_000
@@ -72,8 +72,8 @@ def remaining(runs, described, excluded, proposal, at_once=None):
     NothingToReport
         The runs are no grid, or too few to predict from.
     """
-    if at_once is not None and (isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1):
-        raise ParameterError(f"`at_once` must be a whole number above zero, got {at_once!r}")
+    if at_once is not None:
+        require_count(at_once, "at_once")
     model = _plan.fit(runs, described)
     _refuse_no_grid(model.factors, proposal["levels"])
     cells = _plan.cells_of(model, proposal["levels"])
@@ -103,11 +103,8 @@ def remaining(runs, described, excluded, proposal, at_once=None):
 
 def _refuse_no_grid(factors, levels):
     for field in factors:
-        if (
-            field.kind == "numeric"
-            and field.n_levels > _fields.MAX_NUMERIC_LEVELS
-            and field.name not in levels
-        ):
+        many = field.kind == "numeric" and field.n_levels > _fields.MAX_NUMERIC_LEVELS
+        if many and field.name not in levels:
             raise NothingToReport(
                 f"these runs are no grid: {field.name} takes {field.n_levels} values, so what remains is not "
                 f"known; name the planned ones with `levels`"
@@ -161,11 +158,8 @@ def _labels(frame, names):
     """Return the levels of the runs of a frame, a tuple per run."""
     columns = []
     for name in names:
-        if PREFIX + name in frame and len(frame):
-            codes, labels, _ = _fields.levels(frame[PREFIX + name])
-            columns.append([labels[code] for code in codes])
-        else:
-            columns.append([_fields.UNSET] * len(frame))
+        known = PREFIX + name in frame and len(frame)
+        columns.append(_fields.labelled(frame[PREFIX + name]) if known else [_fields.UNSET] * len(frame))
     return list(zip(*columns, strict=True)) if columns else [()] * len(frame)
 
 
@@ -173,9 +167,7 @@ def _seeds(seen):
     """Return how often a combination runs: as the most did; where no setting names repeats, as most did."""
     n = seen.done + seen.n_at_work
     n = n[n > 0]
-    if seen.named:
-        return int(n.max())
-    return Counter(n.tolist()).most_common(1)[0][0]
+    return int(n.max()) if seen.named else Counter(n.tolist()).most_common(1)[0][0]
 
 
 # -- hours and days ------------------------------------------------------------------------
@@ -183,12 +175,9 @@ def _seeds(seen):
 
 def _times(runs, excluded):
     """Return when each run that took time started, and its seconds; NaN where not recorded."""
-    others = excluded[excluded["status"].isin((*AT_WORK, *_plan.FAILED))]
-    starts = [starts_s(frame) for frame in (runs, others)]
-    seconds = [
-        pd.to_numeric(frame["runtime_s"], errors="coerce").to_numpy(dtype=float) for frame in (runs, others)
-    ]
-    return np.concatenate(starts), np.concatenate(seconds)
+    frames = runs, excluded[excluded["status"].isin((*AT_WORK, *_plan.FAILED))]
+    seconds = [pd.to_numeric(f["runtime_s"], errors="coerce").to_numpy(dtype=float) for f in frames]
+    return np.concatenate([starts_s(frame) for frame in frames]), np.concatenate(seconds)
 
 
 def concurrency(starts, seconds):
@@ -262,10 +251,9 @@ def _frame(model, cells, seen, n_to_run, drawn, proposal):
     table = pd.DataFrame([*(cells[i] for i in left), (TOTAL,) * len(columns)], columns=columns)
     counts = {"n_before": seen.done, "n_at_work": seen.n_at_work, "n_to_run": n_to_run}
     table = table.assign(**{name: [*n[left], n.sum()] for name, n in counts.items()})
-    hours = np.append(drawn.expected_s[left], drawn.expected_s.sum()) / 3600
-    table = table.assign(
-        hours=hours, low=np.append(low, total[0]) / 3600, high=np.append(high, total[1]) / 3600
-    )
+    expected_s = drawn.expected_s[left], drawn.expected_s.sum()
+    for name, ends_s in (("hours", expected_s), ("low", (low, total[0])), ("high", (high, total[1]))):
+        table[name] = np.append(*ends_s) / 3600
     table["device_hours"] = table["hours"] * proposal["devices"]
     if proposal["price_per_hour"] is not None:
         table["money"] = table["device_hours"] * proposal["price_per_hour"]

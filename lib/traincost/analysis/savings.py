@@ -17,7 +17,7 @@ from traincost.analysis import decomposition, pairs
 from traincost.analysis.knobs import bounds, governed, knobs_of
 from traincost.analysis.sections import UNATTRIBUTED, timing
 from traincost.analysis.verdicts import TOO_FEW
-from traincost.errors import ParameterError
+from traincost.errors import require_among
 
 LEVEL = 0.95  # of the intervals
 ABOVE = "more than the bound"
@@ -59,10 +59,7 @@ def measured_savings(baseline, reruns, knobs, cadence_section=None, replicates=(
     knobs = {knob.name: knob for knob in knobs_of(knobs or [])}
     rows = []
     for name, after in reruns.items():
-        if name not in knobs:
-            raise ParameterError(
-                f"`reruns` must name knobs, got {name!r}; there are: {', '.join(knobs) or 'none'}"
-            )
+        require_among(name, knobs, "reruns", "name knobs", most=None)
         paired = pairs.pair(baseline, after, None, replicates)
         rows.append(_row(knobs[name], baseline, after, paired, cadence_section))
     return pd.DataFrame(rows, columns=_COLUMNS)
