@@ -146,31 +146,20 @@ def identify(name):
     if _NODE.search(name) or _DGX.search(name):
         count = count or (_CHIPS_OF_A_DGX if _DGX.search(name) else None)
         if count is None:
-            return Named(found, question=_of_a_node(name, processor))
+            as_written = f"'8x {processor.aliases[0].upper()} node', or give the number of chips"
+            return Named(found, question=f"{name!r}: how many chips has it? Write it as {as_written}")
         return Named(found, float(count), is_slice=not _NODE.search(name))
-    return _part_of(name, processor)
-
-
-def _of_a_node(name, processor):
-    return (
-        f"{name!r}: how many chips has it? Write it as '8x {processor.aliases[0].upper()} node', "
-        "or give the number of chips"
-    )
-
-
-def _part_of(name, processor):
-    """Say whether a name is of a whole unit, of a core or die of it, or of either."""
+    # Of a whole unit, of a core or die of it, or of either.
     if _CORE.search(name) and processor.name.startswith("Google"):
-        return Named((processor,), 0.5 if processor.name in _TWO_CORES else 1.0)
+        return Named(found, 0.5 if processor.name in _TWO_CORES else 1.0)
     if _DIE.search(name) and processor.dies > 1:
-        return Named((processor,), 1 / processor.dies)
-    by_halves = processor.name in _COUNTED_BY_HALVES and not _CHIP.search(name)
-    return Named((processor,), by_halves=by_halves)
+        return Named(found, 1 / processor.dies)
+    return Named(found, by_halves=processor.name in _COUNTED_BY_HALVES and not _CHIP.search(name))
 
 
 def _find(name):
     words = _words(name)
-    matching = ((variants, n, processor) for alias, variants, n, processor in _ALIASES if alias <= words)
+    matching = (match for alias, *match in _ALIASES if alias <= words)
     return max(matching, key=lambda match: match[:2], default=(0, 0, None))[2]
 
 
@@ -198,10 +187,9 @@ def why_unknown(name):
     if named.question:
         return named.question
     if named.processors:
-        (processor, *_) = named.processors
-        return (
-            f"no dense rate of {processor.name} is known ({processor.note or 'none printed'}); give its rate"
-        )
+        processor = named.processors[0]
+        why = processor.note or "none printed"
+        return f"no dense rate of {processor.name} is known ({why}); give its rate"
     near = nearest(name)
     return f"no rate for {name!r}" + (f"; the nearest known are {', '.join(near)}" if near else "")
 
@@ -228,9 +216,8 @@ def rate_of(name, precision=""):
     rates = [_of(processor, precision) for processor in named.processors]
     if None in rates:
         return None
-    values = [
-        processor.rates[taken] * named.units for processor, taken in zip(named.processors, rates, strict=True)
-    ]
+    pairs = list(zip(named.processors, rates, strict=True))
+    values = [processor.rates[taken] * named.units for processor, taken in pairs]
     middle = (min(values) * max(values)) ** 0.5 if len(values) > 1 else values[0]
     first = named.processors[0]
     return Rate(
@@ -243,10 +230,7 @@ def rate_of(name, precision=""):
         "; ".join(dict.fromkeys(p.confidence for p in named.processors)),
         named.by_halves,
         named.is_slice,
-        all(
-            p.has_tensor_cores and taken not in ("fp32", "fp64")
-            for p, taken in zip(named.processors, rates, strict=True)
-        ),
+        all(p.has_tensor_cores and taken not in ("fp32", "fp64") for p, taken in pairs),
         first.name if len(named.processors) == 1 else "several",
         first.tdp_w,
     )

@@ -55,12 +55,10 @@ class Stage:
         """Make a stage of a mapping; ValueError for an unknown key."""
         if isinstance(entry, cls):
             return entry
-        known = [f.name for f in fields(cls)]
+        known, stage = [f.name for f in fields(cls)], entry.get("name", "training")
         for name in entry:
             if name not in known:
-                raise ValueError(
-                    f"stage {entry.get('name', 'training')!r}: unknown field {name!r}; known: {known}"
-                )
+                raise ValueError(f"stage {stage!r}: unknown field {name!r}; known: {known}")
         return cls(**entry)
 
     def flop_per_pass(self):
@@ -77,12 +75,8 @@ class Stage:
     def operations(self):
         """Return the network operations of the stage: counted, or by eq. 1."""
         if self.counted_flop is None:
-            return (
-                self.quantity("epochs")
-                * self.flop_per_pass()
-                * self.quantity("passes_per_epoch")
-                * self.quantity("forward_backward")
-            )
+            a_step = self.quantity("epochs") * self.flop_per_pass()
+            return a_step * self.quantity("passes_per_epoch") * self.quantity("forward_backward")
         given = [name for name in _BY_SCHEDULE if getattr(self, name) is not None]
         if given:
             raise ValueError(f"stage {self.name!r}: counted_flop is given, so leave out {', '.join(given)}")

@@ -9,6 +9,7 @@ A *sheet* is YAML with a list ``systems``; each has ``system``, ``date``, ``doma
 mappings with ``name`` and figures of their own, those of the system where a stage states none.
 """
 
+import math
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
@@ -16,7 +17,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from traincost.columns import PREFIX, finite
+from traincost.columns import finite, settings
 from traincost.errors import NothingToReport, ParameterError
 from traincost.estimation import compute, utilisation
 from traincost.estimation.figures import (
@@ -212,16 +213,12 @@ def _stated(i, row, into, figures, rejected, stage=""):
     return where
 
 
+# Figures that a stage does not have of its system.
 _OF_THE_SYSTEM = (
-    "stated_compute_flop",
-    "finetune_compute_flop",
-    "operations_flop",
-    "burden_flop",
-    "base",
-    "error",
-)
-_OF_THE_SYSTEM += ("third_party_compute_flop", "energy_kwh", "tokens", "dataset_tokens", "words", "examples")
-_OF_THE_SYSTEM += ("epochs", "steps", "time_s", "processor_hours", "generated_tokens", "teacher_parameters")
+    "stated_compute_flop", "finetune_compute_flop", "operations_flop", "burden_flop", "base", "error",
+    "third_party_compute_flop", "energy_kwh", "tokens", "dataset_tokens", "words", "examples",
+    "epochs", "steps", "time_s", "processor_hours", "generated_tokens", "teacher_parameters",
+)  # fmt: skip
 
 
 def _stages(i, row, system, entries, rejected, where):
@@ -273,11 +270,8 @@ def from_runs(collection):
     `NothingToReport`, in words that follow the directory's name, where no run has one.
     """
     rows, rejected = [], []
-    image = {
-        name.removeprefix(PREFIX): collection.runs[name]
-        for name in collection.runs
-        if name.startswith(PREFIX) and name.rpartition(".")[2] in _OF_IMAGES
-    }
+    of_runs = settings(collection.runs).items()
+    image = {name: collection.runs[c] for name, c in of_runs if name.rpartition(".")[2] in _OF_IMAGES}
     for i, run in enumerate(collection.runs.itertuples()):
         block = collection.compute.get(i)
         if block is None:
@@ -301,7 +295,11 @@ def _run(i, run, block, rejected, of_images):
     row |= {"time_s": run.runtime_s, "processor": block.get("processor")}
     row["energy_kwh"] = getattr(run, "cost_energy_kwh", None)
     try:
-        row |= _by_stages(block.get("stages") or []) if not block.get("model") else _by_model(block)
+        if block.get("model"):
+            row["operations_flop"] = utilisation.operations_of(block)
+            row["operations_note"] = "by the configuration of its model, 3 × a forward pass"
+        else:
+            row |= _by_stages(block.get("stages") or [])
     except (TypeError, ValueError, AttributeError) as problem:
         rejected.append((i, run.run_id, "stages", str(problem)))
     made = checked(i, row, rejected)
@@ -313,12 +311,9 @@ def _run(i, run, block, rejected, of_images):
             made |= {"operations_flop": operations * share, "operations_note": said}
     # Without a time and a rate of each stage, the time is the run's own, evaluation included.
     whole = not made.get("burden_flop", np.nan) > 0
-    sampled = getattr(run, "cost_energy_gpu_sampled_kwh", None) == row["energy_kwh"] is not None
-    return {
-        **made,
-        "burden_time": compute.WHOLE_RUN if whole else compute.STAGES,
-        "energy_is_sampled": sampled,
-    }
+    made["burden_time"] = compute.WHOLE_RUN if whole else compute.STAGES
+    sampled_kwh = getattr(run, "cost_energy_gpu_sampled_kwh", None)
+    return {**made, "energy_is_sampled": sampled_kwh == row["energy_kwh"] is not None}
 
 
 # Settings that models of images have, and of language models only those that see images.
@@ -339,16 +334,10 @@ def _of_patches(of_images):
         tokens, elements = (image // patch) ** 2 + 1, channels * image**2
         share = tokens / elements
     except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError):
-        return None, f"{start}, so it is not used; count the model with traincost count"
+        share = math.nan
     if not 0 < share < 1:
         return None, f"{start}, so it is not used; count the model with traincost count"
     return share, f"{start}: counted for its {tokens:,} patches in place of {elements:,} values"
-
-
-def _by_model(block):
-    """Return the operations of a compute block that has the configuration of its model, and tokens."""
-    found = {"operations_flop": utilisation.operations_of(block)}
-    return {**found, "operations_note": "by the configuration of its model, 3 × a forward pass"}
 
 
 def _by_stages(entries):

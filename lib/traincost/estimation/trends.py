@@ -203,16 +203,16 @@ def _trend(part, n_draws, rng, noise, days_per_year, days_per_month):
     enough = line.n >= MIN_SYSTEMS
     # Where lines of the interval's slopes, through the mean point, begin and end.
     first, last = line.x_low - line.x_mean, line.x_high - line.x_mean
+    slopes = {"slope": line.slope, "slope_low": low, "slope_high": high}
+    slopes |= {"slope_t_low": t_low, "slope_t_high": t_high}
     return {
         "n": line.n,
-        "slope": line.slope * days_per_year,
-        "slope_low": low * days_per_year,
-        "slope_high": high * days_per_year,
-        "slope_t_low": t_low * days_per_year,
-        "slope_t_high": t_high * days_per_year,
+        **{name: per_day * days_per_year for name, per_day in slopes.items()},
         "doubling_months": doubling_time(line.slope, days_per_month) if enough else np.nan,
-        **_doubling_interval("doubling", bottom, top, days_per_month, enough),
-        **_doubling_interval("doubling_bootstrap", low, high, days_per_month, enough),
+        "doubling_low": doubling_time(top, days_per_month) if enough else np.nan,
+        "doubling_high": doubling_time(bottom, days_per_month) if enough else np.nan,
+        "doubling_bootstrap_low": doubling_time(high, days_per_month) if enough else np.nan,
+        "doubling_bootstrap_high": doubling_time(low, days_per_month) if enough else np.nan,
         "established": bool(enough and bottom > 0),
         "r_squared": line.r_squared,
         "first": part["date"].min(),
@@ -226,12 +226,6 @@ def _trend(part, n_draws, rng, noise, days_per_year, days_per_month):
     }
 
 
-def _doubling_interval(name, low, high, days_per_month, enough):
-    """Return the doubling times of an interval of the slope, by their names."""
-    ends = doubling_time(high, days_per_month), doubling_time(low, days_per_month)
-    return dict(zip((f"{name}_low", f"{name}_high"), ends if enough else (np.nan, np.nan), strict=True))
-
-
 def doubling_time(slope_per_day, days_per_month=DAYS_PER_MONTH):
     """Return months in which compute doubles; infinite where it does not grow."""
     return np.log10(2) / slope_per_day / days_per_month if slope_per_day > 0 else np.inf
@@ -239,12 +233,11 @@ def doubling_time(slope_per_day, days_per_month=DAYS_PER_MONTH):
 
 def sensitivity(systems, windows=(182, 730), thresholds=(0.5, 1.0), noises=(1.5, 4.0), **more):
     """Fit the trends as `fit_trends` does, with one choice changed at a time, ``choice`` to ``value``."""
-    changes = [("window_days", w) for w in windows]
-    changes += [("large_z", z) for z in thresholds]
-    changes += [("noise", n) for n in noises]
+    changes = {"window_days": windows, "large_z": thresholds, "noise": noises}
     parts = [
         fit_trends(systems, **{**more, choice: value}).assign(choice=choice, value=value)
-        for choice, value in changes
+        for choice, values in changes.items()
+        for value in values
         if value != more.get(choice)
     ]
     return pd.concat(parts, ignore_index=True)
@@ -356,9 +349,5 @@ def project(fit, target_error, form="polynomial"):
         root = np.sqrt(scale * (a * (1 + 1 / fit.n) + distance**2 / fit.x_sum_sq))
         middle = fit.x_mean + fit.slope * distance / a
         low, high = middle - root / a, middle + root / a
-    return {
-        "log10_flop": float(x),
-        "low": float(low),
-        "high": float(high),
-        "orders_beyond": float(x - fit.x_high),
-    }
+    found = {"log10_flop": x, "low": low, "high": high, "orders_beyond": x - fit.x_high}
+    return {name: float(value) for name, value in found.items()}
