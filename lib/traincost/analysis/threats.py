@@ -18,7 +18,7 @@ from scipy import stats
 from traincost.analysis import fields as _fields
 from traincost.analysis.families import holm
 from traincost.analysis.order import start_ranks
-from traincost.columns import PREFIX
+from traincost.columns import settings
 
 ALPHA = 0.05
 EXPLAINED = 0.5  # of the variance of start rank, from which a setting goes with the order
@@ -166,7 +166,7 @@ def attempts(runs, excluded):
         The completed runs, then the excluded ones that ended otherwise (`UNTRIED` has the others) and
         whose settings are known: the config columns, ``runtime_s``, ``failed`` and ``started_at``.
     """
-    columns = [name for name in runs if name.startswith(PREFIX)]
+    columns = list(settings(runs).values())
     status = excluded["status"].astype("str") if "status" in excluded else pd.Series(dtype="str")
     reason = excluded["reason"].astype("str") if "reason" in excluded else pd.Series(dtype="str")
     ended = ~status.isin(UNTRIED) & ~reason.str.contains("had not begun", regex=False)
@@ -200,16 +200,16 @@ def cap(runtime_s, failed, codes):
     n = len(y)
     if n < 2 * CAP_RUNS:
         return nothing
-    width = -math.log1p(-CAP_WIDTH)
-    at = y.size - np.searchsorted(y, y[-1] * (1 - CAP_WIDTH), side="left")
+    width, start = -math.log1p(-CAP_WIDTH), y[-1] * (1 - CAP_WIDTH)
+    at = n - np.searchsorted(y, start, side="left")
     below = n - at - np.searchsorted(y, y[-1] * math.exp(-(1 + CAP_BELOW) * width), side="left")
     if at < max(CAP_RUNS, CAP_SHARE * n) or at * CAP_BELOW <= CAP_DENSER * below or n - at < CAP_RUNS:
         return nothing
-    if (known & ~failed & (runtime_s < y[-1] * (1 - CAP_WIDTH))).sum() < CAP_RUNS:
+    if (known & ~failed & (runtime_s < start)).sum() < CAP_RUNS:
         return nothing  # all that completed take the same time
     rest = y[: n - at]
     elsewhere = np.searchsorted(rest, rest * math.exp(width), side="right") - np.arange(len(rest))
-    is_capped = known & (runtime_s >= y[-1] * (1 - CAP_WIDTH))
+    is_capped = known & (runtime_s >= start)
     if 2 * elsewhere.max() >= at or len(np.unique(codes[is_capped])) < 2:
         return nothing
     row = (y[-1], int(at), int((failed & is_capped).sum()), n)
@@ -239,12 +239,9 @@ def by_level(happened, described):
         return pd.DataFrame(columns=columns)
     sizes, hits, first = _shuffled_units(happened, candidates)
     shown = [_fields.bins(field) for field in candidates]
-    p = _chi_square_p([codes[first] for codes, _ in shown], hits - sizes * total / n, sizes)
+    p = holm(_chi_square_p([codes[first] for codes, _ in shown], hits - sizes * total / n, sizes))
     rows = [
-        _worst(field, codes, labels, happened, own)
-        for field, (codes, labels), own in zip(
-            candidates, shown, holm(np.asarray(p, dtype=float)), strict=True
-        )
+        _worst(field, *bins, happened, own) for field, bins, own in zip(candidates, shown, p, strict=True)
     ]
     table = pd.DataFrame(rows, columns=columns)
     return table[table["p"] <= ALPHA].sort_values("p", kind="stable", ignore_index=True)
@@ -305,15 +302,14 @@ def missing(failed, described):
     n_cells = math.prod(f.n_levels for f in crossed)
     if len(crossed) < 2 or n_cells > MAX_CELLS:
         return nothing
-    cell = np.zeros(len(failed), dtype=np.int64)
-    for f in crossed:
-        cell = cell * f.n_levels + f.codes
+    shape = [f.n_levels for f in crossed]
+    cell = np.ravel_multi_index([f.codes for f in crossed], shape)
     tried = np.bincount(cell, minlength=n_cells)
     completed = np.bincount(cell, ~failed, minlength=n_cells)
     if (tried > 0).mean() < IS_GRID:
         return nothing
     lacking = np.flatnonzero(completed == 0)
-    at = np.unravel_index(lacking, [f.n_levels for f in crossed])
+    at = np.unravel_index(lacking, shape)
     levels = zip(*([f.labels[i] for i in codes] for f, codes in zip(crossed, at, strict=True)), strict=True)
     table = pd.DataFrame({"levels": list(levels), "n_failed": tried[lacking]})
     table.attrs.update(factors=[f.name for f in crossed], n_cells=n_cells)
@@ -327,34 +323,26 @@ def _is_crossed(field):
 
 def pruned(excluded):
     """Return the excluded runs that were ended for their score."""
-    told = _told(excluded, ("status", "reason"), "prun")
-    return excluded[told]
+    return excluded[_told(excluded, ("status", "reason"), "prun")]
 
 
 def resumed(notes, excluded):
     """Return ``run_id`` and ``note`` of the runs that were resumed, as far as their records tell."""
+    columns = ["run_id", "note"]
     rows = [
-        frame[_told(frame, (name,), "resumed")][["run_id", name]].set_axis(["run_id", "note"], axis=1)
+        frame[_told(frame, (name,), "resumed")][["run_id", name]].set_axis(columns, axis=1)
         for frame, name in ((notes, "note"), (excluded, "reason"))
         if name in frame and "run_id" in frame
     ]
-    return (
-        pd.concat(rows, ignore_index=True).drop_duplicates("run_id")
-        if rows
-        else pd.DataFrame(columns=["run_id", "note"])
-    )
+    found = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=columns)
+    return found.drop_duplicates("run_id")
 
 
 def _told(frame, columns, word):
     told = np.zeros(len(frame), dtype=bool)
-    for name in columns:
-        if name in frame:
-            told |= (
-                frame[name]
-                .astype("str")
-                .str.contains(word, case=False, regex=False, na=False)
-                .to_numpy(dtype=bool)
-            )
+    for name in set(columns) & set(frame):
+        texts = frame[name].astype("str")
+        told |= texts.str.contains(word, case=False, regex=False, na=False).to_numpy(dtype=bool)
     return told
 
 
