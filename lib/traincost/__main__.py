@@ -70,7 +70,6 @@ def _engine(command):
 
 
 def _set(**options):
-    """Return the options that were set."""
     return {name: value for name, value in options.items() if value is not None}
 
 

@@ -213,15 +213,9 @@ def _mix(runtime, weight, common, pairing):
     change = np.where(common, weight.mean(axis=0) * np.nan_to_num(runtime[1] - runtime[0]), 0.0)
     # A setting may be called like a column of ours.
     levels = pairing.configurations.add_prefix("level.")
-    table = levels.assign(
-        share_before=weight[0],
-        share_after=weight[1],
-        before_s=runtime[0],
-        after_s=runtime[1],
-        mix_s=mix,
-        change_s=change,
-    )
-    return float(mix.sum()), table
+    shares = {"share_before": weight[0], "share_after": weight[1]}
+    seconds = {"before_s": runtime[0], "after_s": runtime[1], "mix_s": mix, "change_s": change}
+    return float(mix.sum()), levels.assign(**shares, **seconds)
 
 
 def drawn_parts(parts):

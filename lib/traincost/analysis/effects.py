@@ -210,38 +210,19 @@ def _sizes(chosen, y, units, by_run=False):
 
 
 def _shown(field, y, spread, between, log_spread, units, by_run):
-    """Describe one factor's effect."""
     df, eta = spread.explained(field)
-    corrected = bias_corrected(eta, df, len(y))
+    n, replicate = len(units.mean), field.kind == "replicate"
     log_epsilon = low = high = np.nan
-    if field.kind != "replicate":
+    if not replicate:
         log_df, log_eta = log_spread.explained(field, units.first)
-        n = len(units.mean_log)
         log_epsilon = max(0.0, bias_corrected(log_eta, log_df, n)[0])
         low, high = eta_interval(log_eta, log_df, n - 1 - log_df)
+    chance = chance_level(df, len(y), len(y) if by_run and not replicate else n, between, replicate)
+    direction = _direction(field.values, y) if field.trend else np.nan
     return (
-        field.name,
-        field.kind,
-        field.n_levels,
-        len(y),
-        len(units.mean),
-        df,
-        eta,
-        *corrected,
-        _chance(field, df, y, units, between, by_run),
-        log_epsilon,
-        low,
-        high,
-        _direction(field.values, y) if field.trend else np.nan,
-        field.fixed_by,
-        field.names,
-    )
-
-
-def _chance(field, df, y, units, between, by_run):
-    replicate = field.kind == "replicate"
-    n_units = len(y) if by_run and not replicate else len(units.mean)
-    return chance_level(df, len(y), n_units, between, replicate)
+        field.name, field.kind, field.n_levels, len(y), n, df, eta, *bias_corrected(eta, df, len(y)), chance,
+        log_epsilon, low, high, direction, field.fixed_by, field.names,
+    )  # fmt: skip
 
 
 def _direction(values, y):

@@ -128,17 +128,9 @@ def additive_model(designs, y):
         basis = beyond(orthonormal(others), parts[i])
         df, sum_sq = basis.shape[1], ((basis.T @ fitted) ** 2).sum()
         known = df and residual_df and sum_sq + residual > negligible
-        rows.append(
-            {
-                "factor": field.name,
-                "partial_df": df,
-                "partial_sum_sq": sum_sq,
-                "partial_eta_squared": sum_sq / (sum_sq + residual) if known else np.nan,
-                "partial_chance": df / (df + residual_df) if residual_df else np.nan,
-                "partial_p": f_tail(sum_sq, residual, df, residual_df, (centred**2).sum()),
-                "residual_df": residual_df,
-                "residual_sum_sq": residual,
-            }
-        )
+        eta = sum_sq / (sum_sq + residual) if known else np.nan
+        chance = df / (df + residual_df) if residual_df else np.nan
+        p = f_tail(sum_sq, residual, df, residual_df, (centred**2).sum())
+        rows.append((field.name, df, sum_sq, eta, chance, p, residual_df, residual))
     columns = ["factor", "partial_df", "partial_sum_sq", "partial_eta_squared", "partial_chance"]
     return pd.DataFrame(rows, columns=[*columns, "partial_p", "residual_df", "residual_sum_sq"])

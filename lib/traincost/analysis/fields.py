@@ -306,16 +306,15 @@ def _leave_out_counters(fields, asked, start_rank):
     """Set aside whole numbers that count the runs, where the values of another factor repeat."""
     if not any(f.is_factor and f.n_levels < len(f.codes) for f in fields):
         return fields
+    alone = [f for f in fields if f.kind == "numeric" and f.n_levels == len(f.codes) and f.name not in asked]
+    counters = {f.name for f in alone if roles.is_counter(f.values, start_rank)}
     reason = "one whole number per run, in the order of the runs: it counts them"
-    return [
-        replace(f, kind="identifier", reason=reason)
-        if f.kind == "numeric"
-        and f.n_levels == len(f.codes)
-        and f.name not in asked
-        and roles.is_counter(f.values, start_rank)
-        else f
-        for f in fields
-    ]
+    return _identifiers(fields, counters, reason)
+
+
+def _identifiers(fields, names, reason):
+    """Set fields of these names aside, as what names a run or configuration."""
+    return [replace(f, kind="identifier", reason=reason) if f.name in names else f for f in fields]
 
 
 def _merge(fields):
@@ -387,7 +386,7 @@ def _leave_out_names(fields, asked):
     if not naming:
         return fields
     reason = "one level per combination of the other factors: it names the configuration"
-    return [replace(f, kind="identifier", reason=reason) if f.name in naming else f for f in fields]
+    return _identifiers(fields, naming, reason)
 
 
 def _not_fixed(fields):
@@ -400,7 +399,6 @@ def _not_fixed(fields):
 
 
 def _relate(fields):
-    """Note which factors and places fix which."""
     candidates = tested(fields)
     if not candidates:
         return fields

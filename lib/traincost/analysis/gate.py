@@ -108,28 +108,25 @@ def check(before, after, pairing, max_slowdown, max_lost=0):
     n, n_pairs = int(overall["n_configurations"]), int(overall["n_pairs"])
     units = n if n > 1 else n_pairs
     drift = sessions.session_drift(before, after, pairing).query("drifts").sort_values("p")
-    return _checked(
-        before,
-        after,
-        pairing,
-        pairing.of_after,
-        _outcome(*comparison.bounds(beyond, se, df)),
-        max_slowdown,
-        max_lost,
-        change=float(np.expm1(mean)),
-        low=float(np.expm1(low)),
-        high=float(np.expm1(high)),
-        p=float(comparison.tail(beyond, se, df)),
-        n_pairs=n_pairs,
-        n_configurations=n,
-        n_unpaired=len(pairing.unpaired),
-        changed=tuple(f"{row.setting}: {row.before} -> {row.after}" for row in pairing.changed.itertuples()),
-        df=int(df),
-        spread=float(se * np.sqrt(units)) if df else np.nan,
-        n_needed=_n_needed(beyond, (high - low) / 2, units),
-        drift_side=str(drift["side"].iloc[0]) if len(drift) else "",
-        drift_r=float(drift["r"].iloc[0]) if len(drift) else np.nan,
-    )
+    outcome = _outcome(*comparison.bounds(beyond, se, df))
+    found = {
+        "change": float(np.expm1(mean)),
+        "low": float(np.expm1(low)),
+        "high": float(np.expm1(high)),
+        "p": float(comparison.tail(beyond, se, df)),
+        "n_pairs": n_pairs,
+        "n_configurations": n,
+        "n_unpaired": len(pairing.unpaired),
+        "changed": tuple(
+            f"{row.setting}: {row.before} -> {row.after}" for row in pairing.changed.itertuples()
+        ),
+        "df": int(df),
+        "spread": float(se * np.sqrt(units)) if df else np.nan,
+        "n_needed": _n_needed(beyond, (high - low) / 2, units),
+        "drift_side": str(drift["side"].iloc[0]) if len(drift) else "",
+        "drift_r": float(drift["r"].iloc[0]) if len(drift) else np.nan,
+    }
+    return _checked(before, after, pairing, pairing.of_after, outcome, max_slowdown, max_lost, **found)
 
 
 def nothing_left(before, after, pairing, max_slowdown, max_lost=0):
@@ -167,7 +164,6 @@ def _named(levels):
 
 
 def _outcome(low, high):
-    """Say where the bounds of the log change beyond the limit lie."""
     if np.isnan(low):
         return UNCLEAR
     if low > comparison.EXACT:

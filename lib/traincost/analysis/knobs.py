@@ -174,29 +174,15 @@ def _row(knob, matched, fractions, t, codes, alike):
         low, high = _resampling_range(share, known)
         level_low, level_high = _level_range(share, known, codes)
     governed_s = _saved(np.tile(matched.astype(float), (len(share), 1)), t)[1]
+    governed_share = (governed_s / t.runtime_s)[known].mean() if known.any() else np.nan
+    paths = ", ".join(path for path, matches in zip(t.paths, matched, strict=True) if matches)
+    speed_up = 1 / (1 - pooled) if pooled < 1 - ALL else np.nan
+    n_unsynchronised = int(unsynchronised(t)[:, matched].any(axis=1).sum())
     return (
-        knob.name,
-        knob.change,
-        knob.kind,
-        ", ".join(path for path, matches in zip(t.paths, matched, strict=True) if matches),
-        (governed_s / t.runtime_s)[known].mean() if known.any() else np.nan,
-        bound,
-        low,
-        high,
-        level_low,
-        level_high,
-        pooled,
-        total_s,
-        1 / (1 - pooled) if pooled < 1 - ALL else np.nan,
-        int(known.sum()),
-        len(share),
-        tier(bound),
-        int((known & has).sum()),
-        present,
-        first,
-        overlap,
-        int(unsynchronised(t)[:, matched].any(axis=1).sum()),
-    )
+        knob.name, knob.change, knob.kind, paths, governed_share, bound, low, high, level_low,
+        level_high, pooled, total_s, speed_up, int(known.sum()), len(share), tier(bound),
+        int((known & has).sum()), present, first, overlap, n_unsynchronised,
+    )  # fmt: skip
 
 
 def tier(bound):

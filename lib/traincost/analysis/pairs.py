@@ -165,7 +165,6 @@ def _varies(described, name):
 
 
 def _factors(described, joined, pair_by):
-    """Return the names of the fields to pair by."""
     if pair_by is not None:
         for name in pair_by:
             require_among(name, joined, "pair_by", "name settings of both collections")
@@ -199,7 +198,6 @@ def _refuse_no_factor(described, joined):
 
 
 def _changed(described, joined, factors):
-    """Return the settings that are not paired by and have no level in common."""
     rows = []
     for name in {**described[0], **described[1]}:
         if name in factors or _is(described, name, ("replicate", "identifier")):

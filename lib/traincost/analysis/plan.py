@@ -44,15 +44,8 @@ MAX_LOG_S = 600.0
 MAX_CELLS = 10_000  # configurations of a plan
 TOTAL = "the whole sweep"
 FAILED = ("failed", "killed")  # statuses
-DEFAULTS = {
-    "levels": {},
-    "seeds": 1,
-    "knobs": [],
-    "devices": 1,
-    "price_per_hour": None,
-    "currency": "USD",
-    "replicates": [],
-}
+DEFAULTS = {"levels": {}, "seeds": 1, "knobs": [], "devices": 1, "price_per_hour": None, "currency": "USD"}
+DEFAULTS |= {"replicates": []}
 
 
 @dataclass(frozen=True, eq=False)

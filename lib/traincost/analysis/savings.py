@@ -77,24 +77,11 @@ def _row(knob, baseline, after, paired, cadence_section):
         low, high = measured.mean() - half, measured.mean() + half
     inside, outside = saved.loc[:, mask].sum(axis=1).mean(), saved.loc[:, ~mask].mean()
     elsewhere = outside.abs().idxmax()
+    changed = (", ".join(paired.changed[name]) for name in ("setting", "before", "after"))
     return (
-        knob.name,
-        knob.kind,
-        knob.change,
-        *(", ".join(paired.changed[name]) for name in ("setting", "before", "after")),
-        len(saved),
-        bound,
-        measured.mean(),
-        low,
-        high,
-        inside,
-        outside.sum(),
-        of,
-        of - inside,
-        elsewhere,
-        outside[elsewhere],
-        outcome(bound, low, high),
-    )
+        knob.name, knob.kind, knob.change, *changed, len(saved), bound, measured.mean(), low, high, inside,
+        outside.sum(), of, of - inside, elsewhere, outside[elsewhere], outcome(bound, low, high),
+    )  # fmt: skip
 
 
 def outcome(bound, low, high):
@@ -126,7 +113,6 @@ def _saved_by_section(knob, baseline, after, paired):
 
 
 def _chosen(collection, rows):
-    """Return some runs of a collection, with their sections."""
     rows = np.sort(np.concatenate(list(rows)))
     sections = collection.sections[collection.sections["run"].isin(rows)]
     return SimpleNamespace(

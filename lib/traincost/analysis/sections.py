@@ -84,23 +84,15 @@ def timing(collection):
         return arranged(*names) if told else None
 
     seconds, counts = arranged("seconds", "count")
-    synchronised = arranged_if_told("synchronised")
+    synchronised, extents = arranged_if_told("synchronised"), arranged_if_told("first_s", "min_s", "max_s")
+    synchronised = None if synchronised is None else synchronised[0]
     parent = _parents(paths)
     children = [[] for _ in paths]
     for i, above in enumerate(parent):
         if above >= 0:
             children[above].append(i)
-    return Timing(
-        paths,
-        parent,
-        children,
-        seconds,
-        counts,
-        _filled(seconds, children),
-        runtime_s,
-        arranged_if_told("first_s", "min_s", "max_s"),
-        None if synchronised is None else synchronised[0],
-    )
+    whole = _filled(seconds, children)
+    return Timing(paths, parent, children, seconds, counts, whole, runtime_s, extents, synchronised)
 
 
 def _parents(paths):

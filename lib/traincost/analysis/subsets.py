@@ -149,7 +149,6 @@ def _labels(frame, name):
 
 
 def _known(collection, name):
-    """Return the set of levels of a setting over all runs."""
     return {*_labels(collection.runs, name), *_labels(collection.excluded, name)}
 
 

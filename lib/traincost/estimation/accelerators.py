@@ -93,19 +93,14 @@ def _read():
     text = (resources.files(__package__) / "accelerators.csv").read_text(encoding="utf-8")
     for row in csv.DictReader(text.splitlines()):
         yield Processor(
-            name=row["name"],
+            **{name: row[name] for name in ("name", "unit", "release", "source", "confidence", "note")},
             aliases=tuple(row["aliases"].split(";")),
             rates={p: float(row[column]) for p, column in _COLUMNS.items() if row[column]},
-            has_tensor_cores=("no tensor cores" not in row["note"] and bool(row["fp16_tensor_fp32acc"]))
-            or bool(row["bf16_tensor"]),
+            has_tensor_cores=bool(row["bf16_tensor"])
+            or ("no tensor cores" not in row["note"] and bool(row["fp16_tensor_fp32acc"])),
             memory_gib=float(row["memory_gib"]) if row["memory_gib"] else None,
             tdp_w=float(row["tdp_w"]) if row["tdp_w"] else None,
             dies=int(row["dies_per_chip"]),
-            unit=row["unit"],
-            release=row["release"],
-            source=row["source"],
-            confidence=row["confidence"],
-            note=row["note"],
         )
 
 
@@ -237,7 +232,6 @@ def rate_of(name, precision=""):
 
 
 def _of(processor, precision):
-    """Return the precision whose rate is taken, or None."""
     usual = DEFAULT if processor.has_tensor_cores else ("fp32", *DEFAULT)
     return next((p for p in (precision, *usual) if p in processor.rates), None)
 

@@ -8,12 +8,11 @@ head counts once, tied or not. Training is three forward passes, four where acti
 Contract: a mapping in, a `Model` out; no file, no torch.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from traincost.errors import ParameterError
 from traincost.estimation.decoders import DECODERS
 from traincost.estimation.encoders import ENCODERS
-from traincost.estimation.layers import Model
 
 FORWARD_BACKWARD, WITH_RECOMPUTATION = 3, 4
 BYTES_OF_WEIGHTS = 2  # bf16
@@ -36,12 +35,8 @@ def count(config):
     text = config.get("text_config")
     if isinstance(text, dict):
         model = _FAMILIES[family]({**config, **text})
-        return Model(
-            **{
-                **vars(model),
-                "notes": (*model.notes, "the text model alone; what sees images is not counted"),
-            }
-        )
+        note = "the text model alone; what sees images is not counted"
+        return replace(model, notes=(*model.notes, note))
     return _FAMILIES[family](config)
 
 

@@ -194,30 +194,21 @@ def _formulas():
     import torch
 
     aten = torch.ops.aten
+    ours = "flash_attention_for_cpu", "fused_attention_overrideable"  # of the others torch counts the forward
+    attention = *ours, "flash_attention", "efficient_attention", "cudnn_attention"
+    recurrent = {"mkldnn_rnn_layer": _lstm, "_cudnn_rnn": _recurrent, "miopen_rnn": _recurrent}
     named = {
-        "_scaled_dot_product_flash_attention_for_cpu": _attention,
-        "_scaled_dot_product_flash_attention_for_cpu_backward": _attention_backward,
-        "_scaled_dot_product_flash_attention_backward": _attention_backward,
-        "_scaled_dot_product_efficient_attention_backward": _attention_backward,
-        "_scaled_dot_product_cudnn_attention_backward": _attention_backward,
-        "_scaled_dot_product_fused_attention_overrideable": _attention,
-        "_scaled_dot_product_fused_attention_overrideable_backward": _attention_backward,
-        "mkldnn_rnn_layer": _lstm,
-        "mkldnn_rnn_layer_backward": _twice(_lstm),
-        "_cudnn_rnn": _recurrent,
-        "_cudnn_rnn_backward": _twice(_recurrent),
-        "miopen_rnn": _recurrent,
-        "miopen_rnn_backward": _twice(_recurrent),
+        **{f"_scaled_dot_product_{name}": _attention for name in ours},
+        **{f"_scaled_dot_product_{name}_backward": _attention_backward for name in attention},
+        **recurrent,
+        **{f"{name}_backward": _twice(formula) for name, formula in recurrent.items()},
         "_grouped_mm": _grouped,
         "_scaled_grouped_mm": _grouped,
         "convolution_backward": _convolution_backward,
         "_addmm_activation": lambda _, a, b, *__, **___: 2 * math.prod(a) * b[-1],
         "_int_mm": lambda a, b, *_, **__: 2 * math.prod(a) * b[-1],
-        "mv": _first,
-        "addmv": _second,
-        "addmv_": _second,
-        "dot": _first,
-        "vdot": _first,
+        **dict.fromkeys(("mv", "dot", "vdot"), _first),
+        **dict.fromkeys(("addmv", "addmv_"), _second),
         "_trilinear": _trilinear,
         "_cdist_forward": lambda a, b, *_, **__: 2 * math.prod(a) * b[-2],
     }

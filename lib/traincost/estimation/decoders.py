@@ -3,6 +3,8 @@
 Contract: a configuration in, a `Model` out (`architectures` chooses the family).
 """
 
+from functools import partial
+
 from traincost.errors import ParameterError
 from traincost.estimation.configuration import DEFAULT_CONTEXT, context_of, head_dim, is_tied, kv_heads, read
 from traincost.estimation.layers import (
@@ -30,23 +32,12 @@ def _decoder(family, c, layers, tied, norm, scores=None, table=0, extra=0, notes
     embedding = c.v * c.d * (1 if tied else 2) + table
 
     def forward(tokens):
-        return Flop(
-            2 * (layers.multiplying + head) * tokens,
-            sum(s.full(tokens) for s in scores),
-            sum(s.needed(tokens) for s in scores),
-            tokens,
-        )
+        full, needed = (sum(getattr(s, which)(tokens) for s in scores) for which in ("full", "needed"))
+        return Flop(2 * (layers.multiplying + head) * tokens, full, needed, tokens)
 
-    return Model(
-        family,
-        body.total + embedding,
-        body.active + embedding,
-        body.total,
-        "token",
-        forward,
-        context or context_of(c, "n_positions"),
-        tuple(notes),
-    )
+    context = context or context_of(c, "n_positions")
+    total, active = body.total + embedding, body.active + embedding
+    return Model(family, total, active, body.total, "token", forward, context, tuple(notes))
 
 
 def _plain_layers(c, f, bias=True, norms=4, kv=None):
@@ -66,7 +57,7 @@ def _windows(c):
     return [s for s in (Scores(n, per_key, window or None), Scores(c.layers - n, per_key)) if s.layers]
 
 
-def _llama(given, family="llama"):
+def _llama(given, family):
     c = read(given)
     c.hd, kv = head_dim(c, 128 if family == "qwen3" else None), kv_heads(c)
     f = c.count("intermediate_size")
@@ -81,7 +72,7 @@ def _llama(given, family="llama"):
     return _decoder(family, c, layer.times(c.layers), is_tied(c, False), c.d, _windows(c))
 
 
-def _gemma(given, family="gemma"):
+def _gemma(given, family):
     c = read(given)
     c.hd, kv, f = head_dim(c, 256), kv_heads(c), c.count("intermediate_size")
     norms = (2 if family == "gemma" else 4) * c.d + (2 * c.hd if family == "gemma3" else 0)
@@ -161,7 +152,7 @@ def _mixtral(given):
     return _decoder("mixtral", c, layer.times(c.layers), is_tied(c, False), c.d, _windows(c))
 
 
-def _qwen_moe(given, family="qwen2_moe"):
+def _qwen_moe(given, family):
     c = read(given)
     shared = family == "qwen2_moe"
     c.hd, kv = head_dim(c, None if shared else 128), kv_heads(c)
@@ -182,7 +173,7 @@ def _qwen_moe(given, family="qwen2_moe"):
     return _decoder(family, c, layers, is_tied(c, False), c.d)
 
 
-def _deepseek(given, family="deepseek_v3"):
+def _deepseek(given, family):
     c = read(given)
     nope, rope = c.count("qk_nope_head_dim"), c.count("qk_rope_head_dim")
     value, kv_rank = c.count("v_head_dim"), c.count("kv_lora_rank")
@@ -210,23 +201,9 @@ def _deepseek(given, family="deepseek_v3"):
 
 
 # How each `model_type` is counted.
-DECODERS = {
-    "llama": _llama,
-    "mistral": lambda given: _llama(given, "mistral"),
-    "qwen2": lambda given: _llama(given, "qwen2"),
-    "qwen3": lambda given: _llama(given, "qwen3"),
-    "gemma": _gemma,
-    "gemma2": lambda given: _gemma(given, "gemma2"),
-    "gemma3": lambda given: _gemma(given, "gemma3"),
-    "gemma3_text": lambda given: _gemma(given, "gemma3"),
-    "gpt2": _gpt2,
-    "gpt_neox": _gpt_neox,
-    "falcon": _falcon,
-    "opt": _opt,
-    "bloom": _bloom,
-    "mixtral": _mixtral,
-    "qwen2_moe": _qwen_moe,
-    "qwen3_moe": lambda given: _qwen_moe(given, "qwen3_moe"),
-    "deepseek_v2": lambda given: _deepseek(given, "deepseek_v2"),
-    "deepseek_v3": _deepseek,
-}
+DECODERS = {name: partial(_llama, family=name) for name in ("llama", "mistral", "qwen2", "qwen3")}
+DECODERS |= {name: partial(_gemma, family=name) for name in ("gemma", "gemma2", "gemma3")}
+DECODERS |= {"gemma3_text": partial(_gemma, family="gemma3"), "gpt2": _gpt2, "gpt_neox": _gpt_neox}
+DECODERS |= {"falcon": _falcon, "opt": _opt, "bloom": _bloom, "mixtral": _mixtral}
+DECODERS |= {name: partial(_qwen_moe, family=name) for name in ("qwen2_moe", "qwen3_moe")}
+DECODERS |= {name: partial(_deepseek, family=name) for name in ("deepseek_v2", "deepseek_v3")}

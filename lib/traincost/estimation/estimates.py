@@ -114,21 +114,11 @@ class _Estimator:
             candidates, known = self._of(self.rows[i], depth)
             if candidates and _plain(self.rows[i].system) in self.is_base:
                 self.bases[i] = candidates[0]
-            spreads = [_spread(c) if c is candidates[0] and self.with_shares else "" for c in candidates]
-            light = [
-                _Found(
-                    c.kind,
-                    c.rank,
-                    c.value_flop,
-                    *c.ends,
-                    c.how,
-                    _band(c),
-                    spread,
-                    c.without_base_flop,
-                    c.is_lower_bound,
-                )
-                for c, spread in zip(candidates, spreads, strict=True)
-            ]
+            light = []
+            for c in candidates:
+                spread = _spread(c) if c is candidates[0] and self.with_shares else ""
+                base = c.without_base_flop, c.is_lower_bound
+                light.append(_Found(c.kind, c.rank, c.value_flop, *c.ends, c.how, _band(c), spread, *base))
             self.found[i] = light, known
         return self.found[i]
 
@@ -254,7 +244,6 @@ def _hardware(stages, burdens):
 
 
 def _burden(row, rate):
-    """Return the hardware burden of a row or stage, and at which rate."""
     found = rate(row.processor, row.precision) if row.processor else None
     if isinstance(found, tuple):
         value, note, source = found
@@ -290,7 +279,6 @@ class _Burden:
 
 
 def _band(best):
-    """Say what an interval rests on."""
     if best.is_lower_bound:
         return _LOWER_BOUND
     if np.ndim(best.draws) == 0:
@@ -357,13 +345,7 @@ def converted(estimates, fit):
 
 BEST, TOTALS, OPERATIONS, BURDEN, FORWARD = "best", "stated", "operations", "burden", "forward"
 CONSOLIDATED = "consolidated"
-_COLUMNS = {
-    BEST: "value_flop",
-    TOTALS: "stated_flop",
-    OPERATIONS: "operations_flop",
-    BURDEN: "burden_flop",
-    FORWARD: "forward_flop",
-}
+_COLUMNS = {BEST: "value_flop"} | {name: f"{name}_flop" for name in (TOTALS, OPERATIONS, BURDEN, FORWARD)}
 
 
 def measured(estimates, measure=BEST, fit=None):
@@ -416,11 +398,6 @@ def fit_errors(estimates, target, measure=BEST, fit=None):
     except ValueError:  # the error does not change with compute at all
         return None
     derived = known & ~estimates["burden_flop"].gt(0) if measure == CONSOLIDATED else known & False
-    return {
-        "measure": measure,
-        "n_derived": int(derived.sum()),
-        "exponents": exponents,
-        "projections": {
-            form: trends.project(trends.fit_error(*data, form), target, form) for form in trends.FORMS
-        },
-    }
+    projections = {f: trends.project(trends.fit_error(*data, f), target, f) for f in trends.FORMS}
+    found = {"measure": measure, "n_derived": int(derived.sum())}
+    return {**found, "exponents": exponents, "projections": projections}

@@ -108,7 +108,6 @@ def _is_units(values):
 
 
 def _row(i, values, rejected):
-    """Return a row of a list, checked."""
     problems = []
     for figure in ("time_h", "score"):
         if text := values.pop(figure, ""):

@@ -95,7 +95,6 @@ _EMPTY = {
 
 
 def _whole(row):
-    """Return a row with every column."""
     given = {name: value for name, value in row.items() if not (value is None or value != value)}
     whole = {**_EMPTY, "written": {}, "stages": (), **given}
     for name in ("domain", "source", *TEXT_FIGURES):
