@@ -70,7 +70,6 @@ def _engine(command):
 
 
 def _set(**options):
-    """Return the options that were set."""
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -348,7 +347,10 @@ def check(before, after, max_slowdown, max_lost, json, junit, markdown, paramete
 
     started = monotonic()
     _refuse_unwritable(json, junit, markdown)
-    settings = _comparison(parameters)
+
+    from traincost.pages import parameters as declarations
+
+    settings = _checked("compare", declarations.read_parameters(parameters) if parameters else {})
 
     from traincost.results import gate
 
@@ -359,13 +361,6 @@ def check(before, after, max_slowdown, max_lost, json, junit, markdown, paramete
             _write(path, text(found))
     click.echo(_printable(gate.line(found)))
     return found.status
-
-
-def _comparison(file):
-    """Return the parameters of a comparison, those in a file in place of the defaults."""
-    from traincost.pages import parameters
-
-    return _checked("compare", parameters.read_parameters(file) if file else {})
 
 
 def _checked(kind, given):

@@ -12,25 +12,13 @@ from traincost.printing import MISSING, count, share_text, significant, time_tex
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a run or of a table.
-
-    Attributes
-    ----------
-    name, meaning : str
-    unit : str
-        ``s``, ``MiB``, ``count``, ``share`` (printed in percent), or empty for a plain number.
-    minimum, maximum : float
-        Bounds of a valid value, both included.
-    label : str
-        What a table calls it; its name, if left out.
-    """
+    """One column of a run or of a table."""
 
     name: str
-    unit: str
+    unit: str  # ``s``, ``MiB``, ``count``, ``share`` (printed in percent), or empty for a plain number
     meaning: str
-    minimum: float = -math.inf
-    maximum: float = math.inf
-    label: str = ""
+    minimum: float = -math.inf  # of valid values
+    label: str = ""  # what a table calls it; its name, if left out
 
     @property
     def called(self):
@@ -39,9 +27,8 @@ class Column:
 
     def accepts(self, value):
         """Say whether `value` is a finite number within the column's range."""
-        if not finite(value) or not self.minimum <= value <= self.maximum:
-            return False
-        return self.unit != "count" or float(value).is_integer()
+        in_range = finite(value) and value >= self.minimum
+        return in_range and (self.unit != "count" or float(value).is_integer())
 
     def text(self, value):
         """Print `value`; a missing one is a dash."""
@@ -70,85 +57,50 @@ _PRINTERS = {
     "": lambda value: significant(value, 4),
 }
 
-_COST = (
-    Column("cost_runtime_s", "s", "the run end to end: built, trained and scored", 0, label="runtime"),
-    Column(
-        "cost_runtime_per_run_s",
-        "s",
-        "runtime · concurrency / models: worker-seconds reserved per model, an upper bound "
-        "where the pool idles",
-        0,
-        label="runtime per model",
-    ),
-    Column(
-        "cost_inference_epoch_s",
-        "s",
-        "the test pass as a caller waits for it",
-        0,
-        label="inference, an epoch",
-    ),
-    Column(
-        "cost_inference_batch_s", "s", "forward pass of one test batch, mean", 0, label="inference, a batch"
-    ),
-    Column(
-        "cost_memory_mib",
-        "MiB",
-        "peak of one worker: memory handed to tensors on CUDA, resident memory on CPU; never "
-        "divided by the workers",
-        0,
-        label="peak memory (MiB)",
-    ),
-    Column("cost_parameters", "count", "parameters of the scored model", 0, label="parameters"),
-    Column("cost_trainable_parameters", "count", "those that gradient descent moves", 0, label="trainable"),
-    Column("cost_frozen_parameters", "count", "those that it does not", 0, label="frozen"),
-    Column(
-        "cost_energy_kwh",
-        "",
-        "kWh that was measured: by counters of whole GPUs and CPU packages as far as these have one, else by "
-        "the sampled power of GPUs",
-        0,
-        label="energy (kWh)",
-    ),
-    Column("cost_energy_gpu_kwh", "", "kWh of whole GPUs, by NVML's counter", 0, label="of GPUs (kWh)"),
-    Column(
-        "cost_energy_gpu_sampled_kwh",
-        "",
-        "kWh of whole GPUs, by the power that Weights & Biases or MLflow sampled: without CPU, memory, the "
-        "rest of the server and cooling",
-        0,
-        label="of GPUs, sampled (kWh)",
-    ),
-    Column("cost_energy_cpu_kwh", "", "kWh of CPU packages, by RAPL", 0, label="of CPUs (kWh)"),
-    Column("cost_concurrency", "count", "models trained at once", 1, label="at once"),
-    Column("cost_models", "count", "models trained in the run", 1, label="models a process"),
-    Column(
-        "cost_total_flos",
-        "",
-        "FLOP of the training, forward and backward, as its trainer counts them",
-        0,
-        label="FLOP",
-    ),
-    Column(
-        "cost_train_samples_per_second",
-        "",
-        "examples trained on per second of training time",
-        0,
-        label="samples a second",
-    ),
-)
-
-COLUMNS = {
-    column.name: column
-    for column in (
-        Column("runtime_s", "s", "wall-clock time of the whole run", 0),
-        *_COST,
+_COST = tuple(
+    Column(name, unit, meaning, minimum, label)
+    for name, unit, minimum, label, meaning in (
+        ("cost_runtime_s", "s", 0, "runtime", "the run end to end: built, trained and scored"),
+        ("cost_runtime_per_run_s", "s", 0, "runtime per model",
+         "runtime · concurrency / models: worker-seconds reserved per model, an upper bound where the pool "
+         "idles"),
+        ("cost_inference_epoch_s", "s", 0, "inference, an epoch", "the test pass as a caller waits for it"),
+        ("cost_inference_batch_s", "s", 0, "inference, a batch", "forward pass of one test batch, mean"),
+        ("cost_memory_mib", "MiB", 0, "peak memory (MiB)",
+         "peak of one worker: memory handed to tensors on CUDA, resident memory on CPU; never divided "
+         "by the workers"),
+        ("cost_parameters", "count", 0, "parameters", "parameters of the scored model"),
+        ("cost_trainable_parameters", "count", 0, "trainable", "those that gradient descent moves"),
+        ("cost_frozen_parameters", "count", 0, "frozen", "those that it does not"),
+        ("cost_energy_kwh", "", 0, "energy (kWh)",
+         "kWh that was measured: by counters of whole GPUs and CPU packages as far as these have one, else "
+         "by the sampled power of GPUs"),
+        ("cost_energy_gpu_kwh", "", 0, "of GPUs (kWh)", "kWh of whole GPUs, by NVML's counter"),
+        ("cost_energy_gpu_sampled_kwh", "", 0, "of GPUs, sampled (kWh)",
+         "kWh of whole GPUs, by the power that Weights & Biases or MLflow sampled: without CPU, memory, the "
+         "rest of the server and cooling"),
+        ("cost_energy_cpu_kwh", "", 0, "of CPUs (kWh)", "kWh of CPU packages, by RAPL"),
+        ("cost_concurrency", "count", 1, "at once", "models trained at once"),
+        ("cost_models", "count", 1, "models a process", "models trained in the run"),
+        ("cost_total_flos", "", 0, "FLOP",
+         "FLOP of the training, forward and backward, as its trainer counts them"),
+        ("cost_train_samples_per_second", "", 0, "samples a second",
+         "examples trained on per second of training time"),
     )
-}
+)  # fmt: skip
+
+COLUMNS = {"runtime_s": Column("runtime_s", "s", "wall-clock time of the whole run", 0)}
+COLUMNS |= {column.name: column for column in _COST}
 PREFIX = "config."  # of a setting's column among the runs: its dotted path follows
 SCORE_PREFIX = "score."  # of a score's column among the runs
 COST_ORDER = tuple(column.name for column in _COST)
 
 _SUFFIX_UNITS = {"_s": "s", "_mib": "MiB", "_parameters": "count", "_count": "count"}
+
+
+def settings(columns):
+    """Return the settings among the columns of a frame: dotted path to column."""
+    return {name.removeprefix(PREFIX): name for name in columns if name.startswith(PREFIX)}
 
 
 def column(name):

@@ -1,6 +1,7 @@
 """What a user can mend: such errors end a command with one line and exit status 2."""
 
 import errno
+import math
 
 _LIMITS = {
     errno.EFBIG: "a limit on the size of files (ulimit -f)",
@@ -35,6 +36,28 @@ def require(condition, name, allowed, got):
     """
     if not condition:
         raise ParameterError(f"`{name}` must be {allowed}, got {got!r}")
+
+
+def require_count(value, name, most=math.inf):
+    """Raise `ParameterError` unless the value is a whole number above zero, and no truth value.
+
+    >>> require_count(0, "seeds")
+    Traceback (most recent call last):
+    traincost.errors.ParameterError: `seeds` must be a whole number above zero, got 0
+    """
+    require(type(value) is int and 1 <= value <= most, name, "a whole number above zero", value)
+
+
+def require_among(value, known, name, allowed, most=30):
+    """Raise `ParameterError` unless the value is among the `known` ones, of which the message has the first.
+
+    >>> require_among("lr", ["seed"], "by", "name a setting")
+    Traceback (most recent call last):
+    traincost.errors.ParameterError: `by` must name a setting, got 'lr'; there are: seed
+    """
+    if value not in known:
+        listed = ", ".join(list(known)[:most]) or "none"
+        raise ParameterError(f"`{name}` must {allowed}, got {value!r}; there are: {listed}")
 
 
 def refuse_unknown(name, known):

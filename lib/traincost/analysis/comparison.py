@@ -63,22 +63,20 @@ def runtime_change(before, after, pairing):
         estimates = _estimates(each, codes)
         rows += [_row(name, label, each[codes == k], *estimates[k]) for k, label in enumerate(labels)]
     overall = _overall(each)
-    if not rows:
-        return overall
-    changed = overall["verdict"].iloc[0] in (SLOWER, FASTER)
-    levels = _relative(_judged(pd.DataFrame(rows), SLOWER, FASTER, 1 if changed else UNGUARDED))
-    return pd.concat([overall, levels], ignore_index=True)
+    changed = overall["verdict"] in (SLOWER, FASTER)
+    levels = _judged(pd.DataFrame(rows), SLOWER, FASTER, 1 if changed else UNGUARDED) if rows else None
+    return _relative(pd.concat([pd.DataFrame([overall]), levels], ignore_index=True))
 
 
 def overall_change(before, after, pairing):
     """Return the first row of `runtime_change`, which is tested by itself."""
-    return _overall(_runtime_evidence(before, after, pairing)).iloc[0]
+    return _relative(pd.DataFrame([_overall(_runtime_evidence(before, after, pairing))])).iloc[0]
 
 
 def _overall(each):
     row = _row("", OVERALL, each, *_estimates(each)[0])
     p_family, verdict = _alone(row)
-    return _relative(pd.DataFrame([{**row, "p_family": p_family, "verdict": verdict}]))
+    return {**row, "p_family": p_family, "verdict": verdict}
 
 
 def _alone(row):
@@ -143,11 +141,7 @@ def _partitions(pairing, configurations):
 def evidence(pairing, before, after):
     """Return the change of each configuration, and the scatter of its repetitions.
 
-    Parameters
-    ----------
-    pairing : Pairing
-    before, after : ndarray
-        A value per run; a pair that lacks one is left out.
+    `before` and `after` have a value per run; a pair that lacks one is left out.
 
     Returns
     -------
@@ -158,9 +152,7 @@ def evidence(pairing, before, after):
     """
     rows = []
     for configuration, group in pairing.pairs.groupby("configuration", sort=True):
-        sides = [
-            (before[here], after[there]) for here, there in zip(group["before"], group["after"], strict=True)
-        ]
+        sides = [(before[a], after[b]) for a, b in zip(group["before"], group["after"], strict=True)]
         sides = [(a[np.isfinite(a)], b[np.isfinite(b)]) for a, b in sides]
         sides = [(a, b) for a, b in sides if len(a) and len(b)]
         if sides:
@@ -272,8 +264,10 @@ def column_changes(before, after, pairing):
         ``change``, ``low``, ``high``: of a cost column relative (from the paired log ratio), of
         a score the difference; ``relative``; ``p``, ``p_family`` (Holm over the rows), ``verdict``.
     """
+    both = [name for name in before.runs if name in after.runs]
+    compared = [name for name in COST_ORDER if name in both and not name.startswith("cost_runtime")]
     rows = []
-    for name in _compared_columns(before.runs, after.runs):
+    for name in compared + sorted(name for name in both if name.startswith(SCORE_PREFIX)):
         values = [side.runs[name].to_numpy(dtype=float) for side in (before, after)]
         means = evidence(pairing, *values)
         relative = name.startswith("cost_") and all((v[np.isfinite(v)] > 0).all() for v in values)
@@ -286,11 +280,5 @@ def column_changes(before, after, pairing):
             tested = row["p"], row["log_ratio"], row["se"]
             rows.append((name, len(each), *sides, *change, relative, *tested))
     names = ["column", "n_configurations", "before", "after", "change", "low", "high", "relative"]
-    table = pd.DataFrame(rows, columns=[*names, "p", "log_ratio", "se"])
-    return _judged(table, MORE, LESS).drop(columns=["log_ratio", "se"])
-
-
-def _compared_columns(first, second):
-    both = [name for name in first if name in second]
-    costs = [name for name in COST_ORDER if name in both and not name.startswith("cost_runtime")]
-    return costs + sorted(name for name in both if name.startswith(SCORE_PREFIX))
+    names += ["p", "log_ratio", "se"]
+    return _judged(pd.DataFrame(rows, columns=names), MORE, LESS).drop(columns=["log_ratio", "se"])

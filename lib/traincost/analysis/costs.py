@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from traincost.analysis import fields
-from traincost.columns import COST_ORDER, PREFIX, SCORE_PREFIX
-from traincost.errors import ParameterError
+from traincost.analysis.levels import ids_by_level
+from traincost.columns import COST_ORDER, PREFIX, SCORE_PREFIX, settings
+from traincost.errors import ParameterError, require_among
 from traincost.words import natural, unique
 
 _COLUMNS = ("column", "mean", "std", "min", "max", "n", "n_runs", "shared_process")
@@ -28,8 +29,8 @@ def cost_table(collection, split="cost", by=None, latest=True):
         ``cost``, ``scores``, or the prefix of some scores: ``test`` reads ``test_*`` and no cost
         column.
     by : list of str, optional
-        Config fields whose settings make the rows. Left out: a row per task and report where
-        the runs name their task, else one row for all runs.
+        Config fields whose settings make the rows (`ParameterError` for another name). Left out: a row
+        per task and report where the runs name their task, else one row for all runs.
     latest : bool
         Of several reports of one task in one configuration, take the latest only. Tasks that
         share a name but differ in configuration are different tasks.
@@ -43,19 +44,13 @@ def cost_table(collection, split="cost", by=None, latest=True):
         ``n`` (runs that have the column), ``n_runs`` (completed runs in the row),
         ``shared_process`` (some of them were trained by one process). Empty where no run has
         a column of the split.
-
-    Raises
-    ------
-    ParameterError
-        `by` names no config field of the runs.
     """
     names = _split_columns(collection.runs, split)
     keys, runs = _row_keys(collection.runs, by, latest)
     grouped = runs.groupby(keys, sort=False, dropna=False) if len(runs) else None
     parts = []
     for column, name in names.items() if grouped is not None else ():
-        part = grouped[column].agg(["mean", "std", "min", "max", "count"])
-        part.columns = ["mean", "std", "min", "max", "n"]
+        part = grouped[column].agg(["mean", "std", "min", "max", "count"]).rename(columns={"count": "n"})
         part.insert(0, "column", name)
         part["n_runs"] = grouped.size()
         shared = grouped["process"].agg(lambda process: process[process.ne("")].duplicated().any())
@@ -94,7 +89,10 @@ def _row_keys(runs, by, latest):
         runs = runs.assign(process="")
     if by is not None:
         keys = unique(map(_key, by))
-        return list(keys), runs.assign(**{k: _levels(runs, name) for k, name in zip(keys, by, strict=True)})
+        for name in by:
+            require_among(name, sorted(settings(runs)), "by", "name config fields")
+        of_runs = {k: fields.labelled(runs[PREFIX + name]) for k, name in zip(keys, by, strict=True)}
+        return list(keys), runs.assign(**of_runs)
     if "task" not in runs or not runs["task"].ne("").any():
         return ["runs"], runs.assign(runs=fields.ALL_RUNS)
     if latest:
@@ -113,8 +111,7 @@ def _is_latest(runs):
 
     Reports whose settings are unknown are never taken for one configuration.
     """
-    known = [name for name in runs if name.startswith(PREFIX)]
-    config = [name for name in known if name not in _NOT_SETTINGS]
+    config = [name for name in settings(runs).values() if name not in _NOT_SETTINGS]
     codes = [fields.levels(runs[name])[0] for name in ("task", *config)]
     unknown = runs[config].isna().all(axis=1) if config else pd.Series(True, index=runs.index)
     codes.append(np.where(unknown, 1 + pd.factorize(runs["path"])[0], 0))
@@ -125,18 +122,6 @@ def _is_latest(runs):
     for g, w in zip(group, when, strict=True):
         last[g] = max(last.get(g, w), w)
     return [w == last[g] for g, w in zip(group, when, strict=True)]
-
-
-def _levels(runs, name):
-    """Return the level of each run, as text."""
-    column = PREFIX + name
-    if column not in runs:
-        known = sorted(c.removeprefix(PREFIX) for c in runs if c.startswith(PREFIX))
-        raise ParameterError(
-            f"`by` must name config fields, got {name!r}; there are: {', '.join(known[:30])}"
-        )
-    codes, labels, _ = fields.levels(runs[column])
-    return np.array(labels, dtype=object)[codes]
 
 
 def process_order(runs):
@@ -164,13 +149,7 @@ def process_order(runs):
 
 
 def unfinished(collection, by):
-    """Return how many runs of each level were not completed.
-
-    Parameters
-    ----------
-    collection : Collection
-    by : str
-        A config field.
+    """Return how many runs of each level of the config field `by` were not completed.
 
     Returns
     -------
@@ -199,18 +178,9 @@ def unfinished(collection, by):
 def spent(collection, by=None, devices=1, price_per_hour=None, power_w=None):
     """Return hours, device-hours, money and energy, by level and in total.
 
-    Money is `price_per_hour` times device-hours, energy `power_w` times device-hours: what a
-    parameter says times the hours, nothing measured.
-
-    Parameters
-    ----------
-    collection : Collection
-    by : str, optional
-        A config field; a total alone if left out.
-    devices : int
-        Devices that each run reserves.
-    price_per_hour, power_w : float, optional
-        Of one device.
+    Money is `price_per_hour` of a device times device-hours, energy `power_w` of a device times device-hours:
+    what a parameter says times the hours, nothing measured. `by` is a config field, a total alone if left
+    out; `devices` are those that each run reserves.
 
     Returns
     -------
@@ -221,15 +191,12 @@ def spent(collection, by=None, devices=1, price_per_hour=None, power_w=None):
         parameter is given.
     """
     runs, excluded = collection.runs, collection.excluded
-    column = PREFIX + by if by else None
-    labels, here, there = [fields.ALL_RUNS], np.zeros(len(runs), int), np.zeros(len(excluded), int)
-    parts = []
-    if column is not None and column in runs:
+    parts = [([fields.ALL_RUNS], np.zeros(len(runs), int), np.zeros(len(excluded), int))]
+    if by and (column := PREFIX + by) in runs:
         both = pd.concat([runs[column], excluded.get(column, pd.Series(dtype=runs[column].dtype))])
         codes, levels, _ = fields.levels(both.reset_index(drop=True))
         # Runs that were left out may have no settings: they are of no level.
-        parts.append((levels, codes[: len(runs)], codes[len(runs) :]))
-    parts.append((labels, here, there))
+        parts.insert(0, (levels, codes[: len(runs)], codes[len(runs) :]))
     table = pd.concat([_spent(*part, runs, excluded) for part in parts], ignore_index=True)
     table["device_hours"] = (table["runtime_s"] + table["excluded_s"].fillna(0.0)) / 3600 * devices
     if price_per_hour is not None:
@@ -247,8 +214,7 @@ def spent_members(collection, by):
     parts = [part for part in (collection.runs, collection.excluded) if column in part and len(part)]
     both = pd.concat([part[["run_id", column]] for part in parts], ignore_index=True)
     codes, labels, _ = fields.levels(both[column])
-    ids = both["run_id"].groupby(codes).agg(tuple)
-    return {(labels[i],): found for i, found in ids.items()}
+    return ids_by_level(both["run_id"], codes, labels)
 
 
 def _spent(levels, here, there, runs, excluded):
@@ -275,26 +241,14 @@ def _spent(levels, here, there, runs, excluded):
 def score_front(runs, score, goal="max"):
     """Return score and cost of each run, and which no other run beats on both.
 
-    The cost is ``cost_runtime_per_run_s`` where a run has it, else its ``runtime_s``.
-
-    Parameters
-    ----------
-    runs : DataFrame
-    score : str
-        Name of a score.
-    goal : str
-        ``max`` where a larger score is better, ``min`` where a smaller one is.
+    The cost is ``cost_runtime_per_run_s`` where a run has it, else its ``runtime_s``. `goal` is ``max`` where
+    a larger score is better, ``min`` where a smaller one is. `ParameterError` where no run has the score.
 
     Returns
     -------
     DataFrame
         ``run_id``, ``cost`` (seconds), ``score``, ``front``; by rising cost. A run is on the
         front unless another is no worse on both and better on one. Empty without a `score`.
-
-    Raises
-    ------
-    ParameterError
-        No run has the score.
     """
     columns = ["run_id", "cost", "score", "front"]
     if not score:

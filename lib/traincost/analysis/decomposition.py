@@ -22,7 +22,7 @@ import pandas as pd
 from scipy import stats
 
 from traincost.analysis import occurrences
-from traincost.analysis.designs import orthonormal
+from traincost.analysis.designs import NEGLIGIBLE, means, orthonormal, within
 from traincost.analysis.sections import UNATTRIBUTED, cut, timing
 
 MIX = "which configurations were run"
@@ -32,7 +32,6 @@ _PART = (
     "part", "count_before", "count_after", "call_before_s", "call_after_s", "count_s", "call_s", "once_s",
     "total_s", "fixed_s",
 )  # fmt: skip
-NEGLIGIBLE = 1e-12  # of a sum of squares: rounding, not variation
 MIN_DF = 3  # residual degrees of freedom, to estimate what a part takes whatever its count
 N_STEPS = 8  # of the fit
 WARM_UP_LEVEL = 0.95  # of the interval that must lie above zero for that to be taken out
@@ -40,28 +39,19 @@ WARM_UP_LEVEL = 0.95  # of the interval that must lie above zero for that to be 
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """The change of mean runtime, as parts that add up to it.
+    """The change of mean runtime, as parts that add up to it."""
 
-    Attributes
-    ----------
-    before_s, after_s : float
-        Mean runtime over all runs of each side.
-    parts : DataFrame
-        A row per part of the cut, the largest change first, then the unattributed rest, then
-        `MIX`: ``part``; ``count_before``, ``count_after`` (mean per run over the configurations
-        of both sides, weighted as the change is), ``call_before_s``, ``call_after_s``;
-        ``count_s``, ``call_s``, ``once_s`` (the change through either, and through first calls, NaN
-        where counts are not known), ``total_s``; ``fixed_s``, seconds of a run that do not grow with
-        the count (a warm-up) and are in no call: 0 where none were found, NaN where the runs cannot
-        tell.
-    configurations : DataFrame
-        A row per configuration: its levels, ``share_before``, ``share_after`` (of the runs),
-        ``before_s``, ``after_s``, ``mix_s`` (about the mean of both sides), ``change_s``.
-    """
-
-    before_s: float
+    before_s: float  # mean runtime over all runs of each side
     after_s: float
+    # A row per part of the cut, the largest change first, then the unattributed rest, then `MIX`: ``part``;
+    # ``count_before``, ``count_after`` (mean per run over the configurations of both sides, weighted as the
+    # change is), ``call_before_s``, ``call_after_s``; ``count_s``, ``call_s``, ``once_s`` (the change through
+    # either, and through first calls, NaN where counts are not known), ``total_s``; ``fixed_s``, seconds of a
+    # run that do not grow with the count (a warm-up) and are in no call: 0 where none were found, NaN where
+    # the runs cannot tell.
     parts: pd.DataFrame
+    # A row per configuration: its levels, ``share_before``, ``share_after`` (of the runs), ``before_s``,
+    # ``after_s``, ``mix_s`` (about the mean of both sides), ``change_s``.
     configurations: pd.DataFrame
 
     @property
@@ -71,13 +61,7 @@ class Decomposition:
 
 
 def decompose(before, after, pairing):
-    """Decompose the change of mean runtime over all runs.
-
-    Returns
-    -------
-    Decomposition
-        ``parts["total_s"]`` sums to the change.
-    """
+    """Decompose the change of mean runtime over all runs: ``parts["total_s"]`` sums to it."""
     t = timing(stacked(before, after))
     n_first, n = len(before.runs), len(pairing.configurations)
     of = [pairing.of_before, pairing.of_after]
@@ -85,13 +69,11 @@ def decompose(before, after, pairing):
     weight = runs / runs.sum(axis=1, keepdims=True)
     sides = _Sides(of, n_first, runs, (runs > 0).all(axis=0), weight.mean(axis=0))
     parts = cut(t)
-    rows = [
-        _part(name, seconds, _counts(t, name), sides, _first_s(t, name)) for name, seconds in parts.items()
-    ]
+    rows = [_part(name, seconds, sides, *_occurrences(t, name)) for name, seconds in parts.items()]
     rows.sort(key=lambda row: (-abs(row[-2]), row[0]))
     rest = t.runtime_s - sum(parts.values())
     mix, configurations = _mix(sides.means(t.runtime_s), weight, sides.common, pairing)
-    rows += [_part(UNATTRIBUTED, rest, None, sides), (MIX, *[np.nan] * 7, mix, np.nan)]
+    rows += [_part(UNATTRIBUTED, rest, sides), (MIX, *[np.nan] * 7, mix, np.nan)]
     table = pd.DataFrame(rows, columns=_PART).astype(dict.fromkeys(_PART[1:], float))
     overall = float(t.runtime_s[:n_first].mean()), float(t.runtime_s[n_first:].mean())
     return Decomposition(*overall, table, configurations)
@@ -99,18 +81,13 @@ def decompose(before, after, pairing):
 
 @dataclass(frozen=True, eq=False)
 class _Sides:
-    """The runs of both sides by configuration.
+    """The runs of both sides by configuration."""
 
-    `of` is the configuration of each run of a side, `n_first` the runs of the first; `runs`
-    (2, configurations) counts them, `common` says which configurations both sides have, and
-    `weight` is their mean share of the runs.
-    """
-
-    of: list
-    n_first: int
-    runs: np.ndarray
-    common: np.ndarray
-    weight: np.ndarray
+    of: list  # configuration of each run of a side
+    n_first: int  # runs of the first side
+    runs: np.ndarray  # (2, configurations): how many
+    common: np.ndarray  # which configurations both sides have
+    weight: np.ndarray  # mean share of a configuration of the runs of both sides
 
     def means(self, values):
         """Return the mean of each configuration on each side, (2, configurations); NaN without runs."""
@@ -138,25 +115,22 @@ def stacked(before, after):
     )
 
 
-def _counts(t, name):
-    """Return how often a part ran in each run: 0 where it did not, NaN where that is not known."""
+def _occurrences(t, name):
+    """Return how often a part ran in each run, and what its first time took beyond a later one.
+
+    The former 0 where it did not run, NaN where that is not known; None where no record tells either.
+    """
     if name not in t.paths:
-        return None
+        return None, None
     i = t.paths.index(name)
     absent, counts = t.whole[:, i] == 0, t.counts[:, i]
     # Seconds without an occurrence contradict each other: how often it ran is not known.
-    return np.where(absent & np.isnan(counts), 0.0, np.where(~absent & (counts == 0), np.nan, counts))
+    counts = np.where(absent & np.isnan(counts), 0.0, np.where(~absent & (counts == 0), np.nan, counts))
+    first_s = occurrences.beyond_later(t, i)
+    return counts, first_s if np.isfinite(first_s).any() else None
 
 
-def _first_s(t, name):
-    """Return what the first occurrence took beyond a later one, by run; None where no record tells."""
-    if t.extents is None or name not in t.paths:
-        return None
-    seconds = occurrences.beyond_later(t, t.paths.index(name))
-    return seconds if np.isfinite(seconds).any() else None
-
-
-def _part(name, seconds, counts, sides, first_s=None):
+def _part(name, seconds, sides, counts=None, first_s=None):
     """Return a row of the parts: the change of this section's seconds."""
     weight = sides.weight[sides.common]
     whole = sides.means(seconds)[:, sides.common]
@@ -184,15 +158,11 @@ def _part(name, seconds, counts, sides, first_s=None):
 def _fixed_s(seconds, counts, sides):
     """Return the seconds that a part takes in a run whatever its count: `a` of seconds = a + b·n.
 
-    From seconds / n = b_c + after · (δ + γ b_c) + a / n, least squares over the runs with the part: b_c
-    is what a call takes in a configuration, δ and γ how it changed. So only counts that vary within
-    a configuration tell: of its two sides, where they changed unlike, and of its repetitions.
-
-    Returns
-    -------
-    float
-        0 where its 95 % interval (t) does not lie above zero; NaN where the runs cannot tell `a` from a
-        change of b, since all counts changed alike, or leave fewer than `MIN_DF` degrees of freedom.
+    From seconds / n = b_c + after · (δ + γ b_c) + a / n, least squares over the runs with the part: b_c is
+    what a call takes in a configuration, δ and γ how it changed. So only counts that vary within a
+    configuration tell: of its two sides, where they changed unlike, and of its repetitions. 0 where its 95 %
+    interval (t) does not lie above zero; NaN where the runs cannot tell `a` from a change of b, since all
+    counts changed alike, or leave fewer than `MIN_DF` degrees of freedom.
     """
     of = np.concatenate(sides.of)
     used = sides.common[of] & (counts > 0)
@@ -202,25 +172,19 @@ def _fixed_s(seconds, counts, sides):
     df = len(x) - len(np.unique(of)) - 3
     if df < MIN_DF:
         return np.nan
-    size = np.bincount(of)
-
-    def mean(values):
-        return np.bincount(of, values) / size
-
-    level = mean(y)
+    level = means(y, of)
     for _ in range(N_STEPS):  # b_c is not known before `a` is
         changed = np.column_stack([after, after * level[of]])
-        columns = np.column_stack([changed, x])
-        within = columns - np.column_stack([mean(column) for column in columns.T])[of]
-        basis = orthonormal(within[:, :2] / np.maximum(np.abs(within[:, :2]).max(axis=0), 1e-300))
-        own = within[:, 2] - basis @ (basis.T @ within[:, 2])
+        columns = within(np.column_stack([changed, x]), of)
+        basis = orthonormal(columns[:, :2] / np.maximum(np.abs(columns[:, :2]).max(axis=0), 1e-300))
+        own = columns[:, 2] - basis @ (basis.T @ columns[:, 2])
         spread = (own**2).sum()
         if spread <= NEGLIGIBLE * (x**2).sum():
             return np.nan
         fixed = float(own @ y / spread)
         rest = y - fixed * x
         rest -= basis @ (basis.T @ rest)
-        level = mean(rest)
+        level = means(rest, of)
     error = np.sqrt(((rest - level[of]) ** 2).sum() / df / spread)
     return fixed if fixed > stats.t.ppf((1 + WARM_UP_LEVEL) / 2, df) * error else 0.0
 
@@ -249,38 +213,26 @@ def _mix(runtime, weight, common, pairing):
     change = np.where(common, weight.mean(axis=0) * np.nan_to_num(runtime[1] - runtime[0]), 0.0)
     # A setting may be called like a column of ours.
     levels = pairing.configurations.add_prefix("level.")
-    table = levels.assign(
-        share_before=weight[0],
-        share_after=weight[1],
-        before_s=runtime[0],
-        after_s=runtime[1],
-        mix_s=mix,
-        change_s=change,
-    )
-    return float(mix.sum()), table
+    shares = {"share_before": weight[0], "share_after": weight[1]}
+    seconds = {"before_s": runtime[0], "after_s": runtime[1], "mix_s": mix, "change_s": change}
+    return float(mix.sum()), levels.assign(**shares, **seconds)
 
 
 def drawn_parts(parts):
-    """Return the parts to draw: the large ones, and one row for all others together.
+    """Return the rows of `parts` to draw: the large ones, and one row for all others together.
 
-    Returns
-    -------
-    DataFrame
-        Rows of `parts`, and last ``part`` "n other parts" with their ``total_s``, where several
-        are small; ``attrs["n_others"]`` says how many, 0 where there is no such row.
+    That is last, ``part`` "n other parts" with their ``total_s``, where several are small;
+    ``attrs["n_others"]`` says how many, 0 where there is no such row.
     """
     size = parts[["count_s", "call_s", "total_s"]].abs().max(axis=1)
     rank = size.rank(method="first", ascending=False)
     seen = rank.le(MIN_DRAWN) | (size.ge(LEAST_DRAWN * size.max()) & rank.le(MAX_DRAWN))
-    others = parts[~seen]
-    if len(others) < 2:
-        drawn = parts.copy()
-        drawn.attrs["n_others"] = 0
-        return drawn
-    row = {"part": f"{len(others)} other parts", "total_s": others["total_s"].sum()}
-    last = pd.DataFrame([row], columns=parts.columns).astype(parts.dtypes)
-    drawn = pd.concat([parts[seen], last], ignore_index=True)
-    drawn.attrs["n_others"] = len(others)
+    others, drawn = parts[~seen], parts.copy()
+    if len(others) >= 2:
+        row = {"part": f"{len(others)} other parts", "total_s": others["total_s"].sum()}
+        last = pd.DataFrame([row], columns=parts.columns).astype(parts.dtypes)
+        drawn = pd.concat([parts[seen], last], ignore_index=True)
+    drawn.attrs["n_others"] = len(others) if len(others) >= 2 else 0
     return drawn
 
 

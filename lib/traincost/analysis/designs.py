@@ -19,22 +19,12 @@ RANK = 1e-8  # of the longest column: a direction shorter than this is rounding
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The configurations of a collection.
+    """The configurations of a collection."""
 
-    Attributes
-    ----------
-    of_run : ndarray of int
-        Configuration of each run.
-    first : ndarray of int
-        A run of each configuration, to look its levels up.
-    mean, mean_log : ndarray of float
-        Mean response, and mean of its logarithm, of each configuration.
-    """
-
-    of_run: np.ndarray
-    first: np.ndarray
-    mean: np.ndarray
-    mean_log: np.ndarray
+    of_run: np.ndarray  # configuration of each run
+    first: np.ndarray  # a run of each configuration, to look its levels up
+    mean: np.ndarray  # mean response of each configuration
+    mean_log: np.ndarray  # mean of its logarithm
 
     @classmethod
     def of(cls, candidates, y, log=None):
@@ -127,17 +117,10 @@ def indicator(groups):
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The model with a mean per group, and what `columns` explain within the groups.
+    """The model with a mean per group, and what columns explain within the groups."""
 
-    Attributes
-    ----------
-    groups : ndarray of int
-    inside : ndarray, (n, columns)
-        Orthonormal basis of what the columns vary by within groups.
-    """
-
-    groups: np.ndarray
-    inside: np.ndarray
+    groups: np.ndarray  # group of each response
+    inside: np.ndarray  # (n, columns): orthonormal basis of what the columns vary by within groups
 
     @classmethod
     def of(cls, groups, columns):
@@ -161,17 +144,9 @@ class Cells:
 
 @dataclass(frozen=True)
 class LackOfFit:
-    """Whether groups differ by more than a model says: its lack of fit against the scatter within groups.
+    """Whether groups differ by more than a model says: its lack of fit against the scatter within groups."""
 
-    Attributes
-    ----------
-    p : float
-        Of the F-test; NaN where one of the degrees of freedom is missing.
-    df, df_repeats : int
-    mean_square, mean_square_repeats : float
-    """
-
-    p: float
+    p: float  # of the F-test; NaN where one of the degrees of freedom is missing
     df: int
     df_repeats: int
     mean_square: float

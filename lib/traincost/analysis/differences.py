@@ -17,12 +17,7 @@ MOST_PARTS = 7  # sections that are told apart
 
 
 def mean_runs(t, field):
-    """Return the mean run of each level by section, the slowest level first.
-
-    Parameters
-    ----------
-    t : Timing
-    field : Field
+    """Return the mean run of each level of a `Field` by section, the slowest level first.
 
     Returns
     -------
@@ -38,9 +33,9 @@ def mean_runs(t, field):
     share = means.div(mean_s, axis=0).max()
     order = means.mean().sort_values(ascending=False, kind="stable").index
     told = [name for name in order if share[name] >= LEAST_PART][:MOST_PARTS]
+    if len(told) == len(order) - 1:
+        told = list(order)
     rest = [name for name in order if name not in told]
-    if len(rest) == 1:
-        told, rest = [*told, *rest], []
     frame = means[told].copy()
     if rest:
         frame[OTHER] = means[rest].sum(axis=1)

@@ -15,7 +15,7 @@ from scipy import stats
 
 from traincost.analysis import fields as _fields
 from traincost.analysis import sizes
-from traincost.analysis.designs import Units, beyond, design, f_tail, lack_of_fit, orthonormal, stack
+from traincost.analysis.designs import Units, beyond, design, f_tail, lack_of_fit, means, orthonormal, stack
 from traincost.analysis.explained import Spread, additive_model, bias_corrected, chance_level, eta_interval
 from traincost.analysis.far import far_runs
 from traincost.analysis.order import ranks_of
@@ -27,38 +27,19 @@ REPLICATE = "replicate: shown, not tested"
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """What a response depends on, and how much.
+    """What a response depends on, and how much."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        As `main_effects` returns it, of the runs that are not far.
-    fields : list of Field
-        What the settings of those runs are.
-    kept : ndarray of bool
-        Which runs are not far (`far.far_runs`).
-    judged : Judged
-    with_far : dict
-        Factor to its verdict with the far runs, where it is another.
-    ratios, doublings, spread, cells : DataFrame
-        As `sizes` returns them; on the log scale where `log` is true.
-    interactions : DataFrame
-        As `interactions` returns it.
-    log : bool
-        Whether the logarithm of the response was tested, or the response itself.
-    """
-
-    table: pd.DataFrame
-    fields: list
-    kept: np.ndarray
-    judged: object
-    with_far: dict
-    ratios: pd.DataFrame
+    table: pd.DataFrame  # as `main_effects` returns it, of the runs that are not far
+    fields: list  # of Field: what the settings of those runs are
+    kept: np.ndarray  # which runs are not far (`far.far_runs`)
+    judged: object  # verdicts.Judged
+    with_far: dict  # factor to its verdict with the far runs, where it is another
+    ratios: pd.DataFrame  # these four as `sizes` returns them; on the log scale where `log` is true
     doublings: pd.DataFrame
     spread: pd.DataFrame
     cells: pd.DataFrame
-    interactions: pd.DataFrame
-    log: bool
+    interactions: pd.DataFrame  # as `interactions` returns it
+    log: bool  # whether the logarithm of the response was tested, or the response itself
 
 
 def examine(runs, response, replicates=(), factors=(), log=True):
@@ -74,10 +55,6 @@ def examine(runs, response, replicates=(), factors=(), log=True):
         As `fields.describe` takes them.
     log : bool
         Whether to test the logarithm.
-
-    Returns
-    -------
-    Effects
     """
     y = _response(response, log)
     start = ranks_of(runs)
@@ -95,9 +72,8 @@ def examine(runs, response, replicates=(), factors=(), log=True):
     judged = family_wise(tested, scaled, start)
     if far.any():
         now = judged.table.set_index("factor")["verdict"]
-        with_far = {
-            row.factor: row.verdict for row in whole.itertuples() if row.verdict != now.get(row.factor)
-        }
+        before = whole.set_index("factor")["verdict"]
+        with_far = {name: verdict for name, verdict in before.items() if verdict != now.get(name)}
     return Effects(
         table=_table(_chosen(described, None), described, y, scaled, judged),
         fields=described,
@@ -167,16 +143,14 @@ def _table(chosen, described, y, scaled, judged):
     units = Units.of(_fields.factors(described), y, scaled)
     by_run = judged.structure is not None and judged.structure.unit == RUN
     table = _sizes(chosen, y, units, by_run).merge(judged.table, on="factor", how="left")
-    table["verdict"] = table["verdict"].fillna(REPLICATE)
+    for name, missing in {"verdict": REPLICATE, "tested_on": "", "lacks": "", "n_permutations": 0}.items():
+        table[name] = table[name].fillna(missing)
     for name in ("held", "entangled_with", "entangled_r_squared"):
         table[name] = [value if isinstance(value, tuple) else () for value in table[name]]
-    for name in ("tested_on", "lacks"):
-        table[name] = table[name].fillna("")
     for name in ("unequal_spread", "hold_too_few"):
         table[name] = table[name].eq(True)
-    table["n_permutations"] = table["n_permutations"].fillna(0).astype(int)
-    table["clears"] = table["verdict"].isin(CLEARING)
-    return table
+    table["n_permutations"] = table["n_permutations"].astype(int)
+    return table.assign(clears=table["verdict"].isin(CLEARING))
 
 
 def effect_sizes(response, described):
@@ -236,38 +210,19 @@ def _sizes(chosen, y, units, by_run=False):
 
 
 def _shown(field, y, spread, between, log_spread, units, by_run):
-    """Describe one factor's effect."""
     df, eta = spread.explained(field)
-    corrected = bias_corrected(eta, df, len(y))
+    n, replicate = len(units.mean), field.kind == "replicate"
     log_epsilon = low = high = np.nan
-    if field.kind != "replicate":
+    if not replicate:
         log_df, log_eta = log_spread.explained(field, units.first)
-        n = len(units.mean_log)
         log_epsilon = max(0.0, bias_corrected(log_eta, log_df, n)[0])
         low, high = eta_interval(log_eta, log_df, n - 1 - log_df)
+    chance = chance_level(df, len(y), len(y) if by_run and not replicate else n, between, replicate)
+    direction = _direction(field.values, y) if field.trend else np.nan
     return (
-        field.name,
-        field.kind,
-        field.n_levels,
-        len(y),
-        len(units.mean),
-        df,
-        eta,
-        *corrected,
-        _chance(field, df, y, units, between, by_run),
-        log_epsilon,
-        low,
-        high,
-        _direction(field.values, y) if field.trend else np.nan,
-        field.fixed_by,
-        field.names,
-    )
-
-
-def _chance(field, df, y, units, between, by_run):
-    replicate = field.kind == "replicate"
-    n_units = len(y) if by_run and not replicate else len(units.mean)
-    return chance_level(df, len(y), n_units, between, replicate)
+        field.name, field.kind, field.n_levels, len(y), n, df, eta, *bias_corrected(eta, df, len(y)), chance,
+        log_epsilon, low, high, direction, field.fixed_by, field.names,
+    )  # fmt: skip
 
 
 def _direction(values, y):
@@ -305,7 +260,7 @@ def _lack_of_fit(found, y):
 def _tukey(factors, units, y):
     if any(_varies_singly(f, units) for f in factors):
         return None
-    y = np.bincount(units.of_run, y) / np.bincount(units.of_run)
+    y = means(y, units.of_run)
     centred = y - y.mean()
     whole = orthonormal(stack([design(f, units.first, as_levels=True) for f in factors], len(y)))
     fitted = whole @ (whole.T @ centred)
@@ -315,13 +270,13 @@ def _tukey(factors, units, y):
         return None
     explained = ((basis.T @ centred) ** 2).sum()
     residual = max(0.0, ((centred - fitted) ** 2).sum() - explained)
-    return _f_result("Tukey's one-df", explained, residual, 1, residual_df, (centred**2).sum())
-
-
-def _f_result(test, explained, residual, df, residual_df, total):
-    statistic = (explained / df) / (residual / residual_df) if residual > 0 else np.inf
-    p = float(f_tail(explained, residual, df, residual_df, total))
-    return {"test": test, "statistic": statistic, "df": df, "df_residual": residual_df, "p": p}
+    return {
+        "test": "Tukey's one-df",
+        "statistic": explained / (residual / residual_df) if residual > 0 else np.inf,
+        "df": 1,
+        "df_residual": residual_df,
+        "p": float(f_tail(explained, residual, 1, residual_df, (centred**2).sum())),
+    }
 
 
 # -- arguments -----------------------------------------------------------------------------

@@ -14,17 +14,10 @@ from traincost.analysis.designs import NEGLIGIBLE, beyond, design, f_tail, ortho
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """A response about its mean: what there is to explain.
-
-    Attributes
-    ----------
-    centred : ndarray of float
-    total : float
-        Its sum of squares; 0 where all there is is rounding error.
-    """
+    """A response about its mean: what there is to explain."""
 
     centred: np.ndarray
-    total: float
+    total: float  # its sum of squares; 0 where all there is is rounding error
 
     @classmethod
     def of(cls, y):
@@ -112,11 +105,7 @@ def eta_interval(eta, df, residual_df):
 def additive_model(designs, y):
     """Type II sums of squares of the additive model, by comparing models by their rank.
 
-    Parameters
-    ----------
-    designs : list of (Field, ndarray)
-    y : ndarray
-        Mean response of each configuration.
+    `designs` are (Field, matrix) pairs over configurations, `y` is the mean response of each of these.
 
     Returns
     -------
@@ -138,21 +127,10 @@ def additive_model(designs, y):
         others = stack([x for j, x in enumerate(parts) if j != i], len(fitted))
         basis = beyond(orthonormal(others), parts[i])
         df, sum_sq = basis.shape[1], ((basis.T @ fitted) ** 2).sum()
-        rows.append(
-            {
-                "factor": field.name,
-                "partial_df": df,
-                "partial_sum_sq": sum_sq,
-                "partial_eta_squared": (
-                    sum_sq / (sum_sq + residual)
-                    if df and residual_df and sum_sq + residual > negligible
-                    else np.nan
-                ),
-                "partial_chance": df / (df + residual_df) if residual_df else np.nan,
-                "partial_p": f_tail(sum_sq, residual, df, residual_df, (centred**2).sum()),
-                "residual_df": residual_df,
-                "residual_sum_sq": residual,
-            }
-        )
+        known = df and residual_df and sum_sq + residual > negligible
+        eta = sum_sq / (sum_sq + residual) if known else np.nan
+        chance = df / (df + residual_df) if residual_df else np.nan
+        p = f_tail(sum_sq, residual, df, residual_df, (centred**2).sum())
+        rows.append((field.name, df, sum_sq, eta, chance, p, residual_df, residual))
     columns = ["factor", "partial_df", "partial_sum_sq", "partial_eta_squared", "partial_chance"]
     return pd.DataFrame(rows, columns=[*columns, "partial_p", "residual_df", "residual_sum_sq"])

@@ -22,21 +22,11 @@ MIN_RESIDUAL_DF = 3
 
 
 def far_runs(fields, y):
-    """Find the far runs of a response (Hampel 1974; Davies & Gather 1993).
+    """Say of each run whether its log response `y` is far (Hampel 1974; Davies & Gather 1993).
 
     A candidate lies more than max(5 · 1.4826 · MAD, ln 3) from the median. It is dropped where a setting
     explains it: all runs of one of its levels are candidates; or it is usual among the runs of a level;
     or the additive model of the other runs predicts it.
-
-    Parameters
-    ----------
-    fields : list of Field
-    y : ndarray
-        Log response of each run.
-
-    Returns
-    -------
-    ndarray of bool
     """
     none = np.zeros(len(y), dtype=bool)
     if len(y) < MIN_RUNS:

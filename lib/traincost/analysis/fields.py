@@ -22,13 +22,14 @@ is a *factor* when its effect on runtime can be asked about; `Field.kind` says w
 Names and values decide by `roles`; the first that holds is taken, in the order above.
 """
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from traincost.analysis import roles
-from traincost.columns import PREFIX
+from traincost.columns import settings
 from traincost.errors import ParameterError
 from traincost.words import natural, unique
 
@@ -47,48 +48,20 @@ MODEL_LEVELS = 200  # that a model holds however many runs there are
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """One config field over the runs of a collection.
+    """One config field over the runs of a collection."""
 
-    Attributes
-    ----------
-    name : str
-        Dotted path in the config.
-    kind : str
-        See the module's docstring.
-    labels : tuple of str
-        Levels in natural order, a missing value last.
-    codes : ndarray of int
-        Level of each run, an index into `labels`.
-    values : ndarray of float, or None
-        The numbers of a numeric field, NaN where missing.
-    names : tuple of str
-        This field and those merged into it.
-    reason : str
-        Why the field is left out, where it is.
-    fixes : tuple of str
-        Factors that this one determines: each of its levels has a single level of theirs.
-    fixed_by : str
-        Name of a factor that determines this one, or empty.
-    trend : bool
-        Whether it is tested as a trend in rank: numbers with too many values to be levels.
-    placed : bool
-        Whether it varies exactly with a place, so that the two cannot be told apart.
-    same_as : str
-        Name of the factor with which it is shown, as the two partition the runs identically.
-    """
-
-    name: str
-    kind: str
-    labels: tuple
-    codes: np.ndarray
-    values: np.ndarray | None = None
-    names: tuple = ()
-    reason: str = ""
-    fixes: tuple = ()
-    fixed_by: str = ""
-    trend: bool = False
-    placed: bool = False
-    same_as: str = ""
+    name: str  # dotted path in the config
+    kind: str  # see the module's docstring
+    labels: tuple  # levels as text in natural order, a missing value last
+    codes: np.ndarray  # level of each run, an index into `labels`
+    values: np.ndarray | None = None  # the numbers of a numeric field, NaN where missing
+    names: tuple = ()  # this field and those merged into it
+    reason: str = ""  # why the field is left out, where it is
+    fixes: tuple = ()  # factors that this one determines: each of its levels has a single level of theirs
+    fixed_by: str = ""  # name of a factor that determines this one, or empty
+    trend: bool = False  # whether it is tested as a trend in rank: numbers with too many values to be levels
+    placed: bool = False  # whether it varies exactly with a place, so that the two cannot be told apart
+    same_as: str = ""  # name of the factor with which it is shown, as the two partition the runs identically
 
     @property
     def n_levels(self):
@@ -130,7 +103,8 @@ def describe(config, replicates=(), factors=(), start_rank=None):
         run lacks the field. Other columns are ignored.
     replicates, factors : sequence of str
         Fields that are taken for one although their name does not say so: a dotted path, or the
-        last part of one; `check_named` refuses one that is not there.
+        last part of one; `check_named` refuses one that is not there. `ParameterError` for text
+        instead of a sequence.
     start_rank : array_like, optional
         The order in which the runs were started, to tell a counter by.
 
@@ -138,19 +112,14 @@ def describe(config, replicates=(), factors=(), start_rank=None):
     -------
     list of Field
         In the order of the columns.
-
-    Raises
-    ------
-    ParameterError
-        `replicates` or `factors` is text instead of a sequence.
     """
-    series = {c.removeprefix(PREFIX): config[c] for c in config.columns if c.startswith(PREFIX)}
-    asked = _asked(series, replicates, factors)
+    names = settings(config)
+    asked = _asked(names, replicates, factors)
     fields = [
         _recorded(name, config[name])
-        if name not in asked and _is_recorded(name, column, config)
-        else _field(name, column, asked.get(name))
-        for name, column in series.items()
+        if name not in asked and _is_recorded(name, config[column], config)
+        else _field(name, config[column], asked.get(name))
+        for name, column in names.items()
     ]
     fields = _merge(_leave_out_counters(fields, asked, start_rank))
     remaining = _leave_out_names(fields, asked)
@@ -169,13 +138,8 @@ def _asked(names, replicates, factors):
 
 
 def check_named(config, replicates=(), factors=()):
-    """Refuse names that are no field of the runs, or that are asked for as both.
-
-    Raises
-    ------
-    ParameterError
-    """
-    names = [column.removeprefix(PREFIX) for column in config.columns if column.startswith(PREFIX)]
+    """Raise `ParameterError` for names that are no field of the runs, or that are asked for as both."""
+    names = settings(config)
     for parameter, wanted in (("replicates", replicates), ("factors", factors)):
         for name in wanted:
             # A seed is recognised by its name, so to name it where there is none asks for nothing.
@@ -262,6 +226,10 @@ def bins(field):
 # -- from a column to a field --------------------------------------------------------------
 
 
+_SHARED = "shared", "one level in the whole collection"
+_PLACE = "place", "where a run ran: tested and held, no part of a configuration"
+
+
 def _field(name, series, asked):
     codes, labels, values = levels(series)
     numeric = values is not None
@@ -270,7 +238,7 @@ def _field(name, series, asked):
     kind, reason = "numeric" if trend else "levels", ""
     alone = len(labels) == len(series)
     if len(labels) <= 1:
-        kind, reason = "shared", "one level in the whole collection"
+        kind, reason = _SHARED
     elif asked == "factor":
         reason = "asked for as a factor"
     elif asked == "replicate":
@@ -280,7 +248,7 @@ def _field(name, series, asked):
     elif alone and (not numeric or roles.names_a_run(name)):
         kind, reason = "identifier", "one value per run: it names the run"
     elif roles.is_place(name, numeric):
-        kind, reason = "place", "where a run ran: tested and held, no part of a configuration"
+        kind, reason = _PLACE
     return Field(name, kind, labels, codes, values, (name,), reason, trend=trend)
 
 
@@ -304,6 +272,12 @@ def levels(series):
     return rank[codes], unique(labels), series.to_numpy(dtype=float) if numeric else None
 
 
+def labelled(series):
+    """Return the level of each value, as text."""
+    codes, labels, _ = levels(series)
+    return np.array(labels, dtype=object)[codes]
+
+
 def _number_text(value):
     value = float(value)
     if value.is_integer() and abs(value) < 1e15:
@@ -324,9 +298,7 @@ def _is_recorded(name, column, config):
 def _recorded(name, series):
     """Describe where runs ran, as their records say it and not their settings."""
     codes, labels, _ = levels(series.astype(object).where(series.notna() & series.ne(""), None).astype("str"))
-    kind, reason = "place", "where a run ran: tested and held, no part of a configuration"
-    if len(labels) <= 1:
-        kind, reason = "shared", "one level in the whole collection"
+    kind, reason = _PLACE if len(labels) > 1 else _SHARED
     return Field(name, kind, labels, codes, None, (name,), reason)
 
 
@@ -334,16 +306,15 @@ def _leave_out_counters(fields, asked, start_rank):
     """Set aside whole numbers that count the runs, where the values of another factor repeat."""
     if not any(f.is_factor and f.n_levels < len(f.codes) for f in fields):
         return fields
+    alone = [f for f in fields if f.kind == "numeric" and f.n_levels == len(f.codes) and f.name not in asked]
+    counters = {f.name for f in alone if roles.is_counter(f.values, start_rank)}
     reason = "one whole number per run, in the order of the runs: it counts them"
-    return [
-        replace(f, kind="identifier", reason=reason)
-        if f.kind == "numeric"
-        and f.n_levels == len(f.codes)
-        and f.name not in asked
-        and roles.is_counter(f.values, start_rank)
-        else f
-        for f in fields
-    ]
+    return _identifiers(fields, counters, reason)
+
+
+def _identifiers(fields, names, reason):
+    """Set fields of these names aside, as what names a run or configuration."""
+    return [replace(f, kind="identifier", reason=reason) if f.name in names else f for f in fields]
 
 
 def _merge(fields):
@@ -353,55 +324,47 @@ def _merge(fields):
     ranks stay apart, and so does text that goes with several of them. A factor that varies exactly
     with a place is merged with it, and marked.
     """
-    groups = {}
-    for same_size in _by_size(tested(fields)).values():
-        for field in same_size:
-            groups.setdefault(_partition(field) if len(same_size) > 1 else field.n_levels, []).append(field)
-    merged = {}
-    for group in groups.values():
-        for alike in _mergeable(group):
-            first = _best(alike)
-            names = tuple(name for f in (first, *(g for g in alike if g is not first)) for name in f.names)
-            placed = len(alike) > 1 and any(f.kind == "place" for f in alike)
-            merged[first.name] = replace(first, names=names, placed=placed or first.placed)
-            for field in alike:
-                if field is not first:
-                    reason = f"varies exactly with {first.name}"
-                    kind = field.kind if field.kind == "place" else "merged"
-                    merged[field.name] = replace(field, kind=kind, reason=reason, same_as=first.name)
+    candidates, merged = tested(fields), {}
+    sizes = Counter(field.n_levels for field in candidates)
+    groups = _grouped(candidates, lambda f: _partition(f) if sizes[f.n_levels] > 1 else f.n_levels)
+    for alike in (part for group in groups for part in _mergeable(group)):
+        first = _best(alike)
+        others = [field for field in alike if field is not first]
+        names = tuple(name for field in (first, *others) for name in field.names)
+        placed = bool(others) and any(field.kind == "place" for field in alike)
+        merged[first.name] = replace(first, names=names, placed=placed or first.placed)
+        for field in others:
+            reason = f"varies exactly with {first.name}"
+            kind = field.kind if field.kind == "place" else "merged"
+            merged[field.name] = replace(field, kind=kind, reason=reason, same_as=first.name)
     return [merged.get(field.name, field) for field in fields]
 
 
-def _by_size(fields):
-    by_size = {}
+def _grouped(fields, key):
+    """Return lists of the fields that have one key, in the order of their first."""
+    groups = {}
     for field in fields:
-        by_size.setdefault(field.n_levels, []).append(field)
-    return by_size
+        groups.setdefault(key(field), []).append(field)
+    return list(groups.values())
 
 
 def _mergeable(group):
     """Divide fields of one partition into those that are one question."""
-    ranks = {}
-    for field in group:
-        ranks.setdefault(field.codes.tobytes() if field.kind == "numeric" else "levels", []).append(field)
-    if len(ranks) - ("levels" in ranks) <= 1:
-        return [group]
-    return list(ranks.values())
+    ranks = _grouped(group, lambda f: f.codes.tobytes() if f.kind == "numeric" else "levels")
+    return ranks if sum(same[0].kind == "numeric" for same in ranks) > 1 else [group]
 
 
 def _best(alike):
-    kinds = ("levels", "numeric") if len(alike[0].codes) / alike[0].n_levels >= MIN_RUNS_PER_LEVEL else (
-        "numeric", "levels",
-    )  # fmt: skip
+    enough = len(alike[0].codes) / alike[0].n_levels >= MIN_RUNS_PER_LEVEL
+    kinds = ("levels", "numeric") if enough else ("numeric", "levels")
     return next((f for kind in kinds for f in alike if f.kind == kind), alike[0])
 
 
 def _partition(field):
     """Return a key that is equal for fields that partition the runs identically."""
-    if field.n_levels == len(field.codes):
-        return "one value per run"
+    alone = field.n_levels == len(field.codes)
     # Levels numbered in order of first appearance.
-    return pd.factorize(field.codes)[0].tobytes()
+    return "one value per run" if alone else pd.factorize(field.codes)[0].tobytes()
 
 
 def _leave_out_names(fields, asked):
@@ -412,9 +375,7 @@ def _leave_out_names(fields, asked):
         others = [g for g in candidates if g is not f and g.name not in naming]
         if f.values is not None or f.name in asked or len(others) < 2:
             continue
-        if any(g.n_levels > f.n_levels for g in others) or not all(
-            determines(f.codes, g.codes) for g in others
-        ):
+        if not all(g.n_levels <= f.n_levels and determines(f.codes, g.codes) for g in others):
             continue
         if f.n_levels != int(combined([g.codes for g in others], len(f.codes)).max()) + 1:
             continue
@@ -425,7 +386,7 @@ def _leave_out_names(fields, asked):
     if not naming:
         return fields
     reason = "one level per combination of the other factors: it names the configuration"
-    return [replace(f, kind="identifier", reason=reason) if f.name in naming else f for f in fields]
+    return _identifiers(fields, naming, reason)
 
 
 def _not_fixed(fields):
@@ -438,7 +399,6 @@ def _not_fixed(fields):
 
 
 def _relate(fields):
-    """Note which factors and places fix which."""
     candidates = tested(fields)
     if not candidates:
         return fields
@@ -448,14 +408,9 @@ def _relate(fields):
     codes = {f.name: f.codes[first] for f in candidates}
     fixes = {f.name: _fixed(f, candidates, codes) for f in candidates}
     by_levels = sorted(candidates, key=lambda f: f.n_levels)
+    fixed_by = {name: g.name for g in reversed(by_levels) for name in fixes[g.name]}
     return [
-        replace(
-            f,
-            fixes=fixes[f.name],
-            fixed_by=next((g.name for g in by_levels if f.name in fixes[g.name]), ""),
-        )
-        if f.name in fixes
-        else f
+        replace(f, fixes=fixes[f.name], fixed_by=fixed_by.get(f.name, "")) if f.name in fixes else f
         for f in fields
     ]
 

@@ -38,72 +38,35 @@ _PERCENTAGE = re.compile(r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*%\s*")
 
 @dataclass(frozen=True)
 class Check:
-    """What the gate found.
+    """What the gate found."""
 
-    Attributes
-    ----------
-    before, after : str
-        Names of the collections.
-    outcome : str
-        `LOST`, else `of_pairs`.
-    of_pairs : str
-        `WITHIN`, `SLOWER` or `UNCLEAR`: what the pairs alone say.
-    max_slowdown, change : float
-        Relative: 0.05 is 5 % slower.
-    low, high : float
-        One-sided 95 % bounds of the change; NaN where chance cannot be estimated.
-    p : float
-        One-sided, that the change is within the limit.
-    n_pairs, n_configurations, n_unpaired : int
-    changed : tuple of str
-        Shared settings that differ, as text.
-    df : int
-        Degrees of freedom of the scatter of the change; 0 where there is nothing to estimate it from.
-    spread : float
-        Standard deviation of a configuration's log change (of a single one: a pair's); NaN likewise.
-    n_needed : int, or None
-        Configurations (of a single one: pairs) that would tell, if the change and its spread stayed
-        what they are; None where that is not known, or where more than `MOST_NEEDED` are.
-    drift_side : str
-        Session whose start order the ratio of the pairs goes with (`sessions.session_drift`), or empty.
-    drift_r : float
-        That correlation; NaN without one.
-    n_before : int
-        Configurations that completed before.
-    lost : tuple of str
-        Those of which nothing completed after, by their settings.
-    n_lost_runs : int
-        Completed runs before of these.
-    failed : dict
-        Status to number of runs after that did not complete, the most first; ``not usable`` are those
-        that did, and whose time is not known.
-    max_lost : int
-        So many configurations, and so many runs, may be lost.
-    """
-
-    before: str
+    before: str  # names of the collections
     after: str
-    outcome: str
-    max_slowdown: float
+    outcome: str  # `LOST`, else `of_pairs`
+    max_slowdown: float  # relative, as all changes here: 0.05 is 5 % slower
     change: float
-    low: float
+    low: float  # one-sided 95 % bounds of the change; NaN where chance cannot be estimated
     high: float
-    p: float
+    p: float  # one-sided, that the change is within the limit
     n_pairs: int
     n_configurations: int
     n_unpaired: int
-    changed: tuple
-    df: int = 0
-    spread: float = np.nan
+    changed: tuple  # shared settings that differ, as text
+    df: int = 0  # of the scatter of the change; 0 where there is nothing to estimate it from
+    spread: float = np.nan  # SD of a configuration's log change (of a single one: a pair's); NaN likewise
+    # Configurations (of a single one: pairs) that would tell, if the change and its spread stayed what they
+    # are; None where that is not known, or where more than `MOST_NEEDED` are.
     n_needed: int | None = None
-    drift_side: str = ""
-    drift_r: float = np.nan
-    of_pairs: str = UNCLEAR
-    n_before: int = 0
-    lost: tuple = ()
-    n_lost_runs: int = 0
+    drift_side: str = ""  # session whose start order the ratio goes with (`sessions.session_drift`), or empty
+    drift_r: float = np.nan  # that correlation
+    of_pairs: str = UNCLEAR  # `WITHIN`, `SLOWER` or `UNCLEAR`: what the pairs alone say
+    n_before: int = 0  # configurations that completed before
+    lost: tuple = ()  # those of which nothing completed after, by their settings
+    n_lost_runs: int = 0  # completed runs before of these
+    # Status to number of runs after that did not complete, the most first; ``not usable`` are those that did,
+    # and whose time is not known.
     failed: dict = field(default_factory=dict)
-    max_lost: int = 0
+    max_lost: int = 0  # so many configurations, and so many runs, may be lost
 
     @property
     def status(self):
@@ -122,12 +85,7 @@ class Check:
 
 
 def limit(text):
-    """Return a limit given in percent as a fraction.
-
-    Raises
-    ------
-    ParameterError
-        `text` is no percentage.
+    """Return a limit given in percent as a fraction; `ParameterError` where it is no percentage.
 
     >>> limit("5%")
     0.05
@@ -139,112 +97,73 @@ def limit(text):
 
 
 def check(before, after, pairing, max_slowdown, max_lost=0):
-    """Decide whether `after` is slower than `before` beyond a limit.
+    """Decide whether `after` is slower than `before` beyond a limit, a fraction of runtime of at least 0.
 
-    Parameters
-    ----------
-    before, after : Collection
-    pairing : Pairing
-    max_slowdown : float
-        As a fraction of runtime, at least 0.
-    max_lost : int
-        Configurations, and runs, that may be lost.
-
-    Returns
-    -------
-    Check
+    So many configurations, and runs, as `max_lost` may be lost.
     """
     overall = comparison.overall_change(before, after, pairing)
     mean, se, df = overall["log_ratio"], overall["se"], overall["df"]
     beyond = mean - np.log1p(max_slowdown)
     low, high = comparison.bounds(mean, se, df)
-    outcome = _outcome(*comparison.bounds(beyond, se, df))
-    losses = _losses(after, pairing, pairing.of_after)
     n, n_pairs = int(overall["n_configurations"]), int(overall["n_pairs"])
     units = n if n > 1 else n_pairs
     drift = sessions.session_drift(before, after, pairing).query("drifts").sort_values("p")
-    return Check(
-        before=before.name,
-        after=after.name,
-        outcome=LOST if _is_lost(losses, max_lost) else outcome,
-        of_pairs=outcome,
-        max_slowdown=float(max_slowdown),
-        change=float(np.expm1(mean)),
-        low=float(np.expm1(low)),
-        high=float(np.expm1(high)),
-        p=float(comparison.tail(beyond, se, df)),
-        n_pairs=n_pairs,
-        n_configurations=n,
-        n_unpaired=len(pairing.unpaired),
-        changed=tuple(f"{row.setting}: {row.before} -> {row.after}" for row in pairing.changed.itertuples()),
-        df=int(df),
-        spread=float(se * np.sqrt(units)) if df else np.nan,
-        n_needed=_n_needed(beyond, (high - low) / 2, units),
-        drift_side=str(drift["side"].iloc[0]) if len(drift) else "",
-        drift_r=float(drift["r"].iloc[0]) if len(drift) else np.nan,
-        max_lost=max_lost,
-        **losses,
-    )
+    outcome = _outcome(*comparison.bounds(beyond, se, df))
+    found = {
+        "change": float(np.expm1(mean)),
+        "low": float(np.expm1(low)),
+        "high": float(np.expm1(high)),
+        "p": float(comparison.tail(beyond, se, df)),
+        "n_pairs": n_pairs,
+        "n_configurations": n,
+        "n_unpaired": len(pairing.unpaired),
+        "changed": tuple(
+            f"{row.setting}: {row.before} -> {row.after}" for row in pairing.changed.itertuples()
+        ),
+        "df": int(df),
+        "spread": float(se * np.sqrt(units)) if df else np.nan,
+        "n_needed": _n_needed(beyond, (high - low) / 2, units),
+        "drift_side": str(drift["side"].iloc[0]) if len(drift) else "",
+        "drift_r": float(drift["r"].iloc[0]) if len(drift) else np.nan,
+    }
+    return _checked(before, after, pairing, pairing.of_after, outcome, max_slowdown, max_lost, **found)
 
 
 def nothing_left(before, after, pairing, max_slowdown, max_lost=0):
-    """Return the outcome where no run after completed: the configurations before are all lost.
+    """Return the outcome where no run `after` can be used: the configurations before are all lost.
 
-    Parameters
-    ----------
-    before, after : Collection
-        The latter without a run that can be used.
-    pairing : Pairing
-        Of `before` with itself.
-    max_slowdown, max_lost
-        As of `check`.
-
-    Returns
-    -------
-    Check
-        `LOST`, or `UNCLEAR` where so much may be lost.
+    `LOST`, or `UNCLEAR` where so much may be lost. `pairing` is that of `before` with itself.
     """
-    losses = _losses(after, pairing, ())
-    unknown = dict.fromkeys(("change", "low", "high", "p"), np.nan)
-    return Check(
-        before=before.name,
-        after=after.name,
-        outcome=LOST if _is_lost(losses, max_lost) else UNCLEAR,
-        max_slowdown=float(max_slowdown),
-        **unknown,
-        n_pairs=0,
-        n_configurations=0,
-        n_unpaired=len(before.runs),
-        changed=(),
-        of_pairs=UNCLEAR,
-        max_lost=max_lost,
-        **losses,
-    )
+    nothing = dict.fromkeys(("change", "low", "high", "p"), np.nan) | {"n_pairs": 0, "n_configurations": 0}
+    nothing |= {"n_unpaired": len(before.runs), "changed": ()}
+    return _checked(before, after, pairing, (), UNCLEAR, max_slowdown, max_lost, **nothing)
 
 
-def _losses(after, pairing, of_after):
-    """Return what did not come through, as attributes of a `Check`."""
+def _checked(before, after, pairing, of_after, outcome, max_slowdown, max_lost, **found):
+    """Return a `Check` of what was found of the pairs, and of what did not come through."""
     lost = np.setdiff1d(pairing.of_before, of_after)
     statuses = after.excluded["status"].replace("completed", "not usable")
     failed = statuses[~statuses.isin(NOT_LOST)].value_counts()
-    return {
-        "n_before": len(np.unique(pairing.of_before)),
-        "lost": tuple(_named(pairing.configurations.iloc[int(row)]) for row in lost),
-        "n_lost_runs": int(np.isin(pairing.of_before, lost).sum()),
-        "failed": {str(status): int(n) for status, n in failed.items()},
-    }
+    return Check(
+        before=before.name,
+        after=after.name,
+        outcome=LOST if max(len(lost), failed.sum()) > max_lost else outcome,
+        of_pairs=outcome,
+        max_slowdown=float(max_slowdown),
+        n_before=len(np.unique(pairing.of_before)),
+        lost=tuple(_named(pairing.configurations.iloc[int(row)]) for row in lost),
+        n_lost_runs=int(np.isin(pairing.of_before, lost).sum()),
+        failed={str(status): int(n) for status, n in failed.items()},
+        max_lost=max_lost,
+        **found,
+    )
 
 
 def _named(levels):
     return ", ".join(f"{name}={level}" for name, level in levels.items()) or "the only one"
 
 
-def _is_lost(losses, max_lost):
-    return max(len(losses["lost"]), sum(losses["failed"].values())) > max_lost
-
-
 def _outcome(low, high):
-    """Say where the bounds of the log change beyond the limit lie."""
     if np.isnan(low):
         return UNCLEAR
     if low > comparison.EXACT:

@@ -32,14 +32,10 @@ _WORDS = {
 _FETCHES = "load loading loader fetch fetching next wait get read iter generator"
 _OF_DATA = "data dataset batch batches"
 # Whole names whose words would tell nothing, or wrongly.
-_NAMES = {
-    "data": LOADING,
-    "data_time": LOADING,
-    "batch_time": TRAINING,
-    "configure_gradient_clipping": TRAINING,
-}
+_NAMES = dict.fromkeys(("data", "data_time"), LOADING)
+_NAMES |= dict.fromkeys(("batch_time", "configure_gradient_clipping"), TRAINING)
 _CHECKPOINTS = "checkpoint- ckpt snapshot-"
-_FILES = "save saves saving write writes writing"
+_WRITTEN = f"{_CHECKPOINTS} save saves saving write writes writing"
 # What a person looks at while a run goes on: it may be left out, or done less often.
 _DIAGNOSTICS = (
     "diagnos- log logs logging plot plots plotting animat- visuali- histogram- figure figures render- video "
@@ -53,15 +49,10 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 def kind_of(path, section_kinds=None):
-    """Return the kind of a section, one of `KINDS`.
+    """Return the kind of a section (``epoch/eval_val_loss``), one of `KINDS`.
 
-    Parameters
-    ----------
-    path : str
-        Of the section: ``epoch/eval_val_loss``.
-    section_kinds : dict of str to str, optional
-        Paths, or patterns in which ``*`` matches anything, to kinds that hold instead; the first that
-        matches does (`checked_kinds`).
+    `section_kinds` maps paths, or patterns in which ``*`` matches anything, to kinds that hold instead; the
+    first that matches does (`checked_kinds`).
 
     >>> kind_of("epoch/eval_val_loss"), kind_of("[LightningModule].on_train_start")
     ('evaluation', 'other')
@@ -95,7 +86,7 @@ def subject_of(paths, section_kinds=None):
     if kind != SETUP:
         return kind
     words = [_words(_part(path)) for path in paths]
-    if all(_has(each, f"{_CHECKPOINTS} {_FILES}") for each in words):
+    if all(_has(each, _WRITTEN) for each in words):
         return CHECKPOINTS if any(_has(each, _CHECKPOINTS) for each in words) else FILES
     return "setup"
 
@@ -113,7 +104,7 @@ def proposal_of(path, section_kinds=None):
     if kind in (EVALUATION, LOADING):
         return kind
     if kind == SETUP:
-        return CHECKPOINTS if _has(_words(_part(path)), f"{_CHECKPOINTS} {_FILES}") else ""
+        return CHECKPOINTS if _has(_words(_part(path)), _WRITTEN) else ""
     words = _words(bare(path))
     return DIAGNOSTICS if kind == OTHER and _has(words, _DIAGNOSTICS) and not _has(words, _MATHS) else ""
 
@@ -146,13 +137,7 @@ def is_piece(path):
 
 
 def checked_kinds(section_kinds):
-    """Return a mapping of sections to kinds, as it may be used.
-
-    Raises
-    ------
-    ParameterError
-        It is no mapping of text, or one of its kinds is none.
-    """
+    """Return a mapping of sections to kinds; `ParameterError` where it is none of text to `KINDS`."""
     if not isinstance(section_kinds, dict):
         raise ParameterError(f"`section_kinds` must map sections to kinds, got {section_kinds!r}")
     for path, kind in section_kinds.items():

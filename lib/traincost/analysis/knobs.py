@@ -20,7 +20,7 @@ import pandas as pd
 from traincost.analysis import kinds
 from traincost.analysis.occurrences import warm_up
 from traincost.analysis.sections import mean_present, overlap_around, repeated_parts, unsynchronised
-from traincost.errors import ParameterError
+from traincost.errors import ParameterError, require_among
 
 HIGH_LEVERAGE = 0.10  # of runtime
 NOT_WORTH = 0.0005
@@ -42,38 +42,20 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class Knob:
-    """A setting a person could change to save time.
-
-    Attributes
-    ----------
-    name : str
-    sections : tuple of str
-        Section paths it governs; ``*`` matches across slashes.
-    kind : str
-        ``share`` or ``cadence``.
-    change : str
-        What to do, in words.
-    kept : float
-        Occurrences that remain, of a cadence knob.
-    proposed : bool
-        Whether `propose` made it, and no person.
-    """
+    """A setting a person could change to save time."""
 
     name: str
-    sections: tuple
-    kind: str = "share"
-    change: str = ""
-    kept: float = 1
-    proposed: bool = False
+    sections: tuple  # paths of the sections it governs; ``*`` matches across slashes
+    kind: str = "share"  # or ``cadence``
+    change: str = ""  # what to do, in words
+    kept: float = 1  # occurrences that remain, of a cadence knob
+    proposed: bool = False  # whether `propose` made it, and no person
 
     @classmethod
     def of(cls, entry):
         """Make a knob of a mapping from a parameter file.
 
-        Raises
-        ------
-        ValueError
-            Naming the knob, the key, what is allowed and what was got.
+        ValueError names the knob, the key, what is allowed and what was got.
         """
         if isinstance(entry, cls):
             return entry
@@ -99,13 +81,7 @@ class Knob:
 
 
 def knobs_of(entries):
-    """Return knobs of mappings from a parameter file.
-
-    Raises
-    ------
-    ParameterError
-        An entry is no knob, or two have one name.
-    """
+    """Return knobs of mappings from a parameter file; `ParameterError` for no knob, or two of one name."""
     try:
         knobs = [Knob.of(entry) for entry in entries]
     except (TypeError, ValueError) as problem:
@@ -154,19 +130,15 @@ def bounds(t, knobs=None, cadence_section=None, codes=None, section_kinds=None):
         time are all of the runs.
     """
     knobs = propose(t, section_kinds) if knobs is None else knobs_of(knobs)
-    if cadence_section is not None and cadence_section not in t.paths:
-        raise ParameterError(
-            f"`cadence_section` must be a section of the runs, got {cadence_section!r}; "
-            f"there are: {', '.join(t.paths[:20]) or 'none'}"
-        )
+    if cadence_section is not None:
+        require_among(cadence_section, t.paths, "cadence_section", "be a section of the runs", most=20)
     matched = {knob.name: _matched(knob, t.paths) for knob in knobs}
     rows, union, unknown = [], np.zeros_like(t.whole), np.zeros(t.whole.shape, dtype=bool)
     warm = warm_up(t) if any(knob.kind == "cadence" for knob in knobs) else np.zeros_like(t.whole)
     for knob in knobs:
-        fractions = _fractions(knob, matched[knob.name], t, cadence_section, warm)
-        alike = (
-            _fractions(knob, matched[knob.name], t, cadence_section, 0 * warm) if warm.any() else fractions
-        )
+        asked = knob, matched[knob.name], t, cadence_section
+        fractions = _fractions(*asked, warm)
+        alike = _fractions(*asked, 0 * warm) if warm.any() else fractions
         rows.append(_row(knob, matched[knob.name], fractions, t, codes, alike))
         np.fmax(union, fractions, out=union)
         unknown |= np.isnan(fractions)
@@ -202,29 +174,15 @@ def _row(knob, matched, fractions, t, codes, alike):
         low, high = _resampling_range(share, known)
         level_low, level_high = _level_range(share, known, codes)
     governed_s = _saved(np.tile(matched.astype(float), (len(share), 1)), t)[1]
+    governed_share = (governed_s / t.runtime_s)[known].mean() if known.any() else np.nan
+    paths = ", ".join(path for path, matches in zip(t.paths, matched, strict=True) if matches)
+    speed_up = 1 / (1 - pooled) if pooled < 1 - ALL else np.nan
+    n_unsynchronised = int(unsynchronised(t)[:, matched].any(axis=1).sum())
     return (
-        knob.name,
-        knob.change,
-        knob.kind,
-        ", ".join(path for path, matches in zip(t.paths, matched, strict=True) if matches),
-        (governed_s / t.runtime_s)[known].mean() if known.any() else np.nan,
-        bound,
-        low,
-        high,
-        level_low,
-        level_high,
-        pooled,
-        total_s,
-        1 / (1 - pooled) if pooled < 1 - ALL else np.nan,
-        int(known.sum()),
-        len(share),
-        tier(bound),
-        int((known & has).sum()),
-        present,
-        first,
-        overlap,
-        int(unsynchronised(t)[:, matched].any(axis=1).sum()),
-    )
+        knob.name, knob.change, knob.kind, paths, governed_share, bound, low, high, level_low,
+        level_high, pooled, total_s, speed_up, int(known.sum()), len(share), tier(bound),
+        int((known & has).sum()), present, first, overlap, n_unsynchronised,
+    )  # fmt: skip
 
 
 def tier(bound):
@@ -319,21 +277,15 @@ def _resampling_range(share, known):
 def _level_range(share, known, codes):
     if codes is None:
         return np.nan, np.nan
-    n = np.bincount(codes[known])
-    means = np.bincount(codes[known], share[known])[n > 0] / n[n > 0]
+    means = pd.Series(share[known]).groupby(codes[known]).mean()
     return means.min(), means.max()
 
 
 def propose(t, section_kinds=None):
-    """Propose knobs from the sections themselves.
+    """Propose knobs from the sections themselves, those first that take the most time.
 
     Each section that is repeated or optional by its name (`kinds.proposal_of`) and neither the job itself
     nor around training: to be done once where it is done several times, else to be done without.
-
-    Returns
-    -------
-    list of Knob
-        Those that take the most time, the first of them most.
     """
     if not len(t.runtime_s):
         return []
@@ -358,14 +310,8 @@ def _proposal(t, i, count, section_kinds):
 
 def scheduled(t, section_kinds=None):
     """Return the largest repeated section that is evaluation as a whole, or an empty name."""
-    return next(
-        (
-            name
-            for name in repeated_parts(t)
-            if kinds.proposal_of(name, section_kinds) == kinds.EVALUATION and not kinds.is_piece(name)
-        ),
-        "",
-    )
+    whole = (name for name in repeated_parts(t) if not kinds.is_piece(name))
+    return next((name for name in whole if kinds.proposal_of(name, section_kinds) == kinds.EVALUATION), "")
 
 
 def known(bounds):

@@ -18,58 +18,30 @@ FAR_MORE = 1.5  # times training, from which what a knob governs takes the time
 
 @dataclass(frozen=True, eq=False)
 class Leading:
-    """What leads.
+    """What leads."""
 
-    Attributes
-    ----------
-    untimed : float
-        Mean share of a run that no section timed.
-    training : float
-        Mean share of sections known to be training; 0 where none is.
-    knob : Series or None
-        The row of `knobs.bounds` that saves the most hours in all, where any saves something.
-    subject : str
-        In a word, what that knob governs; empty where that is of several kinds or of none.
-    governed : tuple of str
-        The disjoint parts of a run (`sections.composition`) that it governs.
-    by_mean : Series or None
-        The knob of the largest mean share, where that is another one.
-    """
-
-    untimed: float
-    training: float
-    knob: object
-    subject: str
-    governed: tuple
-    by_mean: object
+    untimed: float  # mean share of a run that no section timed
+    training: float  # mean share of sections known to be training; 0 where none is
+    knob: object  # the row of `knobs.bounds` that saves the most hours in all; None where none saves anything
+    subject: str  # in a word, what that knob governs; empty where that is of several kinds or of none
+    governed: tuple  # the disjoint parts of a run (`sections.composition`) that it governs
+    by_mean: object  # the row of the knob of the largest mean share, where that is another one; else None
 
 
 def leading(composition, bounds, section_kinds=None):
-    """Say what leads.
-
-    Parameters
-    ----------
-    composition : DataFrame
-        As `sections.composition` returns it.
-    bounds : DataFrame
-        As `knobs.bounds` returns it.
-    section_kinds : dict of str to str, optional
-        As `kinds.kind_of` takes them.
-
-    Returns
-    -------
-    Leading
-    """
+    """Say what leads, by `sections.composition`, `knobs.bounds` and kinds as `kinds.kind_of` takes them."""
     whole = composition.iloc[-1].drop("n_runs").astype(float)
     parts = whole.drop(UNATTRIBUTED)
-    training = sum(x for part, x in parts.items() if part != OTHER and _kind(part, section_kinds) == TRAINING)
+    # What a parent leaves untimed is of its kind.
+    kinds = {part: kind_of(part.removesuffix(REST.format("")), section_kinds) for part in parts.index}
+    training = sum(x for part, x in parts.items() if part != OTHER and kinds[part] == TRAINING)
     known = bounds[(bounds["kind"] != "joint") & (bounds["bound"] > 0)]
     if not len(known):
         return Leading(whole[UNATTRIBUTED], float(training), None, "", (), None)
     best = known.loc[known["pooled_bound"].astype(float).idxmax()]
     by_mean = known.loc[known["bound"].astype(float).idxmax()]
     sections = best["sections"].split(", ")
-    governed = tuple(part for part in parts.index if any(_within(part, path) for path in sections))
+    governed = tuple(part for part in parts.index if any(f"{part}/".startswith(f"{s}/") for s in sections))
     return Leading(
         float(whole[UNATTRIBUTED]),
         float(training),
@@ -78,16 +50,6 @@ def leading(composition, bounds, section_kinds=None):
         governed,
         None if by_mean["knob"] == best["knob"] else by_mean,
     )
-
-
-def _kind(part, section_kinds):
-    """Return the kind of a part: what a parent leaves untimed is of its kind."""
-    ending = REST.format("")
-    return kind_of(part.removesuffix(ending), section_kinds)
-
-
-def _within(part, path):
-    return part == path or part.startswith(f"{path}/")
 
 
 def current_values(knob, described):

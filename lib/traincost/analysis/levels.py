@@ -7,40 +7,23 @@ import numpy as np
 import pandas as pd
 
 from traincost.analysis.fields import ALL_RUNS, Field, bins, determines
-from traincost.errors import ParameterError
+from traincost.errors import require_among
 
 MAX_CELL_ROWS, MAX_CELL_COLUMNS = 24, 12  # levels of two factors that are compared cell by cell
 
 
 def axes(fields, effects, n_runs, rows="", columns=""):
-    """Choose the two fields whose levels a page compares.
+    """Choose the two fields whose levels a page compares, each a Field or None.
 
-    Parameters
-    ----------
-    fields : list of Field
-    effects : DataFrame
-        Factors by size of effect, as `effects.main_effects` returns them.
-    n_runs : int
-    rows, columns : str
-        Names asked for; an empty one is chosen: the factor of largest effect among those that
-        clear chance, else among all; then the next that neither fixes it nor is fixed by it.
-
-    Returns
-    -------
-    tuple of (Field or None, Field or None)
-
-    Raises
-    ------
-    ParameterError
-        A name asked for is no field of the runs.
+    `effects` are factors by size of effect, as `effects.main_effects` returns them. `rows` and `columns` are
+    names asked for (`ParameterError` where there is no such field); an empty one is chosen: the factor of
+    largest effect among those that clear chance, else among all; then the next that neither fixes it nor is
+    fixed by it.
     """
     by_name = {field.name: field for field in fields}
     for parameter, name in (("rows", rows), ("columns", columns)):
-        if name and name not in by_name:
-            raise ParameterError(
-                f"`{parameter}` must be a setting of the runs, got {name!r}; there are: "
-                f"{', '.join(sorted(by_name)[:30]) or 'none'}"
-            )
+        if name:
+            require_among(name, sorted(by_name), parameter, "be a setting of the runs")
     ordered = effects.sort_values("clears", ascending=False, kind="stable")["factor"]
     ranked = [by_name[name] for name in ordered if by_name[name].is_factor]
     # Runs that each have a name only can still be told apart by it.
@@ -50,13 +33,9 @@ def axes(fields, effects, n_runs, rows="", columns=""):
         return all_runs(n_runs), None
     if columns:
         return first, by_name[columns]
-    apart = (
-        f
-        for f in ranked
-        if f is not first
-        and not determines(bins(f)[0], bins(first)[0])
-        and not determines(bins(first)[0], bins(f)[0])
-    )
+    own = bins(first)[0]
+    others = ((f, bins(f)[0]) for f in ranked if f is not first)
+    apart = (f for f, codes in others if not determines(codes, own) and not determines(own, codes))
     return first, next(apart, None)
 
 
@@ -82,11 +61,12 @@ def level_runtimes(runtime_s, field):
 
 def members(run_ids, field):
     """Return the ids of the runs of each level: a dict of ``(level,)`` to tuple. Empty for no field."""
-    if field is None:
-        return {}
-    codes, labels = bins(field)
-    ids = pd.Series(run_ids.to_numpy()).groupby(codes).agg(tuple)
-    return {(labels[i],): found for i, found in ids.items()}
+    return {} if field is None else ids_by_level(pd.Series(run_ids.to_numpy()), *bins(field))
+
+
+def ids_by_level(run_ids, codes, labels):
+    """Return the ids of the runs of each level: a dict of ``(level,)`` to tuple."""
+    return {(labels[i],): found for i, found in run_ids.groupby(codes).agg(tuple).items()}
 
 
 def cell_runtimes(runtime_s, rows, columns):
@@ -104,22 +84,17 @@ def cell_runtimes(runtime_s, rows, columns):
     n = np.bincount(at, minlength=shape[0] * shape[1]).astype(float)
     sums = np.bincount(at, runtime_s, minlength=shape[0] * shape[1])
     means = np.divide(sums, n, out=np.full_like(sums, np.nan), where=n > 0).reshape(shape)
-    cells = pd.DataFrame(
-        means,
-        index=pd.Index(row_labels, name=rows.name),
-        columns=pd.Index(column_labels, name=columns.name),
-    )
-    cells = cells.iloc[
-        _slowest(runtime_s, row_codes, MAX_CELL_ROWS), _slowest(runtime_s, column_codes, MAX_CELL_COLUMNS)
-    ]
+    at = pd.Index(row_labels, name=rows.name), pd.Index(column_labels, name=columns.name)
+    shown = _slowest(runtime_s, row_codes, MAX_CELL_ROWS), _slowest(runtime_s, column_codes, MAX_CELL_COLUMNS)
+    cells = pd.DataFrame(means, *at).iloc[shown]
     cells.attrs.update(n_most=int(n.max()), n_levels=shape)
     return cells
 
 
 def _slowest(runtime_s, codes, most):
     """Return the levels of the largest mean runtime, at most so many, in their own order."""
-    means = np.bincount(codes, runtime_s) / np.bincount(codes)
-    return np.sort(np.argsort(-means, kind="stable")[:most])
+    mean_s = np.bincount(codes, runtime_s) / np.bincount(codes)
+    return np.sort(np.argsort(-mean_s, kind="stable")[:most])
 
 
 def level_of_runs(runtime_s, field):

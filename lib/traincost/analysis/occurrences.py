@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from traincost.analysis.designs import within
+
 ALPHA = 0.05  # of a section: the two tests of its first occurrence share it
 LEVEL = 0.95  # of the interval of growth
 MIN_DF = 3  # of the growth with the count
@@ -25,14 +27,7 @@ _COLUMNS = (
 
 
 def alike(t, sections, configurations):
-    """Say of each section whether its occurrences are alike.
-
-    Parameters
-    ----------
-    t : sections.Timing
-    sections : sequence of str
-    configurations : ndarray of int
-        Configuration of each run.
+    """Say of each of some sections whether its occurrences are alike, by the configuration of each run.
 
     Returns
     -------
@@ -68,7 +63,7 @@ def _first(t, i):
     known = _recorded(t, i)
     n = int(known.sum())
     if not n:
-        return 0, 0, 0, np.nan, np.nan, np.nan
+        return 0, 0, 0, *[np.nan] * 3
     first, least, most = (values[known, i] for values in t.extents)
     counts = t.counts[known, i]
     later = np.maximum(0.0, t.seconds[known, i] - first) / (counts - 1)
@@ -93,21 +88,14 @@ def _growth(t, i, configurations):
     seconds, counts = t.seconds[:, i], t.counts[:, i]
     with np.errstate(invalid="ignore"):
         known = (seconds > 0) & (counts >= 1)
-    frame = pd.DataFrame(
-        {
-            "configuration": np.asarray(configurations)[known],
-            "x": np.log2(counts[known]),
-            "y": np.log(seconds[known] / counts[known]),
-        }
-    )
-    groups = frame.groupby("configuration")
-    frame = frame[groups["x"].transform("nunique") > 1]
-    nothing = (len(frame), np.nan, np.nan, np.nan)
+    frame = pd.DataFrame({"configuration": configurations, "count": counts, "s": seconds})[known]
+    frame = frame[frame.groupby("configuration")["count"].transform("nunique") > 1]
     df = len(frame) - frame["configuration"].nunique() - 1
     if df < MIN_DF:
-        return nothing
-    groups = frame.groupby("configuration")
-    x, y = (frame[name] - groups[name].transform("mean") for name in ("x", "y"))
+        return len(frame), *[np.nan] * 3
+    of = pd.factorize(frame["configuration"])[0]
+    count, each_s = frame["count"].to_numpy(), (frame["s"] / frame["count"]).to_numpy()
+    x, y = within(np.log2(count), of), within(np.log(each_s), of)
     slope = (x @ y) / (x @ x)
     half = stats.t.isf((1 - LEVEL) / 2, df) * np.sqrt(((y - slope * x) ** 2).sum() / df / (x @ x))
     return len(frame), *(float(np.expm1(b)) for b in (slope, slope - half, slope + half))

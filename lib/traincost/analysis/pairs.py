@@ -19,54 +19,33 @@ import pandas as pd
 
 from traincost.analysis import fields
 from traincost.analysis.roles import is_place
-from traincost.analysis.sessions import SIDES
+from traincost.analysis.sessions import MAX_NAMED, SIDES, few
 from traincost.columns import PREFIX
-from traincost.errors import NothingToReport, ParameterError
+from traincost.errors import NothingToReport, ParameterError, require_among
 from traincost.words import natural
 
 ABSENT = "(no such setting)"
-MAX_NAMED = 5  # settings or levels that a message names
 NEAR = 0.6  # of difflib: how alike the names of a level and its successor are
 
 
 @dataclass(frozen=True, eq=False)
 class Pairing:
-    """Two collections, paired by configuration.
+    """Two collections, paired by configuration."""
 
-    Attributes
-    ----------
-    name : str
-        Of both collections.
-    factors : tuple of str
-        Fields by which configurations are told apart.
-    of_before, of_after : ndarray of int
-        Configuration of each run, a row number of `configurations`.
-    configurations : DataFrame
-        A row per configuration of either side: its level of each factor, as text.
-    pairs : DataFrame
-        A row per pair: ``configuration``, ``before``, ``after`` (arrays of row numbers of the
-        runs on each side, which are averaged).
-    changed : DataFrame
-        Settings that are not paired by and have no level in common, most of them shared by all
-        runs of a side: ``setting``, ``before``, ``after`` (the level, or the first few).
-    averaged : tuple of str
-        Settings that vary on one side only and are absent from the other; averaged over.
-    numbers : dict
-        Factor to its number in each of `configurations`, of those with many values.
-    unpaired : DataFrame
-        ``side``, ``run_id``, ``path``, ``reason``.
-    """
-
-    name: str
-    factors: tuple
-    of_before: np.ndarray
+    name: str  # of both collections
+    factors: tuple  # names of the fields by which configurations are told apart
+    of_before: np.ndarray  # configuration of each run before, a row number of `configurations`
     of_after: np.ndarray
-    configurations: pd.DataFrame
+    configurations: pd.DataFrame  # a row per configuration of either side: its level of each factor, as text
+    # A row per pair: ``configuration``, ``before``, ``after`` (arrays of row numbers of the runs on each
+    # side, which are averaged).
     pairs: pd.DataFrame
+    # Settings that are not paired by and have no level in common, most of them shared by all runs of a side:
+    # ``setting``, ``before``, ``after`` (the level, or the first few).
     changed: pd.DataFrame
-    averaged: tuple
-    unpaired: pd.DataFrame
-    numbers: dict = field(default_factory=dict)
+    averaged: tuple  # settings that vary on one side only and are absent from the other; averaged over
+    unpaired: pd.DataFrame  # ``side``, ``run_id``, ``path``, ``reason``
+    numbers: dict = field(default_factory=dict)  # factor with many values to its number in each configuration
 
     @property
     def paired(self):
@@ -87,10 +66,6 @@ def pair(before, after, pair_by=None, replicates=(), renamed=None):
     renamed : dict, optional
         Factor to a mapping of levels of `before` to what `after` calls them.
 
-    Returns
-    -------
-    Pairing
-
     Raises
     ------
     NothingToReport
@@ -101,30 +76,26 @@ def pair(before, after, pair_by=None, replicates=(), renamed=None):
     first, second = _renamed(before.runs, after.runs, renamed or {}), after.runs
     described = [{f.name: f for f in fields.describe(runs, replicates)} for runs in (first, second)]
     joined = {name: _joined(first, second, name) for name in described[0] if name in described[1]}
-    factors = _factors(described, joined, len(first), pair_by)
-    codes = fields.combined([joined[name][0] for name in factors], len(first) + len(second))
+    factors = _factors(described, joined, pair_by)
+    n, n_first = len(first) + len(second), len(first)
+    codes = fields.combined([joined[name].codes for name in factors], n)
     at = np.unique(codes, return_index=True)[1]
-    levels = {name: [joined[name][1][code] for code in joined[name][0][at]] for name in factors}
-    of_before, of_after = codes[: len(first)], codes[len(first) :]
-    repeated = fields.combined(
-        [joined[name][0] for name in joined if _is(described, name, ("replicate",))], len(codes)
-    )
-    pairs = _pairs(of_before, of_after, repeated[: len(first)], repeated[len(first) :])
+    levels = {name: joined[name].labels_of(joined[name].codes[at]) for name in factors}
+    seeds = [joined[name].codes for name in joined if _is(described, name, ("replicate",))]
+    seeds = fields.combined(seeds, n)
+    pairs = _pairs(codes[:n_first], codes[n_first:], seeds[:n_first], seeds[n_first:])
     if not len(pairs):
-        raise NothingToReport(_no_pair(factors, joined, len(first)))
+        raise NothingToReport(_no_pair(factors, joined))
+    of_one_side = (name for name in {**described[0], **described[1]} if name not in joined)
     return Pairing(
         name=f"{before.name} → {after.name}",
         factors=factors,
-        of_before=of_before,
-        of_after=of_after,
+        of_before=codes[:n_first],
+        of_after=codes[n_first:],
         configurations=pd.DataFrame(levels, index=range(len(at))),
         pairs=pairs,
-        changed=_changed(described, joined, len(first), factors),
-        averaged=tuple(
-            name
-            for name in {**described[0], **described[1]}
-            if name not in joined and _varies(described, name)
-        ),
+        changed=_changed(described, joined, factors),
+        averaged=tuple(name for name in of_one_side if _varies(described, name)),
         unpaired=_unpaired((before.runs, after.runs), pairs, factors, joined),
         numbers=_numbers(first, second, factors, joined, at),
     )
@@ -136,7 +107,7 @@ def _numbers(first, second, factors, joined, at):
     for name in factors:
         column = pd.concat([runs[PREFIX + name] for runs in (first, second)], ignore_index=True)
         if pd.api.types.is_numeric_dtype(column.dtype):
-            n_levels = len(joined[name][1])
+            n_levels = len(joined[name].labels)
             repeated = len(column) / 2 >= fields.MIN_RUNS_PER_LEVEL * n_levels
             if n_levels > (fields.MAX_NUMERIC_LEVELS if repeated else fields.N_BINS):
                 found[name] = column.to_numpy(dtype=float)[at]
@@ -146,14 +117,34 @@ def _numbers(first, second, factors, joined, at):
 # -- the fields of both sides --------------------------------------------------------------
 
 
+@dataclass(frozen=True, eq=False)
+class _Joined:
+    """A field of both sides."""
+
+    codes: np.ndarray  # level of each run, those before first
+    labels: tuple
+    n_first: int
+
+    @property
+    def sides(self):
+        return self.codes[: self.n_first], self.codes[self.n_first :]
+
+    @property
+    def meets(self):
+        """Whether a level is on both sides."""
+        return bool(np.intersect1d(*self.sides).size)
+
+    def labels_of(self, codes):
+        return [self.labels[code] for code in codes]
+
+
 def _joined(first, second, name):
-    """Return codes of all runs, those of `first` before those of `second`, and their labels."""
     columns = [runs[PREFIX + name] for runs in (first, second)]
     if not all(pd.api.types.is_numeric_dtype(column.dtype) for column in columns):
         # A number among words on one side is the same level as among numbers on the other.
         columns = [pd.Series([_text(v) for v in column], dtype="str") for column in columns]
     codes, labels, _ = fields.levels(pd.concat(columns, ignore_index=True))
-    return codes, labels
+    return _Joined(codes, labels, len(first))
 
 
 def _text(value):
@@ -173,37 +164,27 @@ def _varies(described, name):
     return _is(described, name, ("levels", "numeric", "merged")) and not is_place(name, numbers)
 
 
-def _factors(described, joined, n_first, pair_by):
-    """Return the names of the fields to pair by."""
+def _factors(described, joined, pair_by):
     if pair_by is not None:
         for name in pair_by:
-            if name not in joined:
-                known = ", ".join(list(joined)[:30]) or "none"
-                raise ParameterError(
-                    f"`pair_by` must name settings of both collections, got {name!r}; there are: {known}"
-                )
+            require_among(name, joined, "pair_by", "name settings of both collections")
         return tuple(pair_by)
     varying = [name for name in joined if _varies(described, name)]
     # Where only names tell the runs apart, the names are what they have in common.
     varying = varying or [name for name in joined if _is(described, name, ("identifier",))]
     if not varying:
         _refuse_no_factor(described, joined)
-    meeting = [name for name in varying if _meets(joined[name][0], n_first)]
-    return tuple(name for name in varying if name in meeting or not _derived(joined, name, meeting, n_first))
+    meeting = [name for name in varying if joined[name].meets]
+    return tuple(name for name in varying if name in meeting or not _derived(joined, name, meeting))
 
 
-def _meets(codes, n_first):
-    """Say whether a level is on both sides."""
-    return bool(np.intersect1d(codes[:n_first], codes[n_first:]).size)
-
-
-def _derived(joined, name, others, n_first):
+def _derived(joined, name, others):
     """Say whether `others` fix a field on each side: one derived from them, or a name of them."""
     if not others:
         return False
-    codes = joined[name][0]
-    whole = fields.combined([joined[other][0] for other in others], len(codes))
-    return all(fields.determines(whole[part], codes[part]) for part in (np.s_[:n_first], np.s_[n_first:]))
+    codes, n = joined[name].codes, joined[name].n_first
+    whole = fields.combined([joined[other].codes for other in others], len(codes))
+    return all(fields.determines(whole[part], codes[part]) for part in (np.s_[:n], np.s_[n:]))
 
 
 def _refuse_no_factor(described, joined):
@@ -216,24 +197,18 @@ def _refuse_no_factor(described, joined):
     )
 
 
-def _changed(described, joined, n_first, factors):
-    """Return the settings that are not paired by and have no level in common."""
+def _changed(described, joined, factors):
     rows = []
     for name in {**described[0], **described[1]}:
         if name in factors or _is(described, name, ("replicate", "identifier")):
             continue
-        sides = _sides(described, joined, name, n_first)
+        if name in joined:
+            sides = [set(joined[name].labels_of(np.unique(part))) for part in joined[name].sides]
+        else:
+            sides = [set(side[name].labels) if name in side else {ABSENT} for side in described]
         if not sides[0] & sides[1]:
-            rows.append((name, *(_few(sorted(levels, key=natural)) for levels in sides)))
+            rows.append((name, *(few(sorted(levels, key=natural)) for levels in sides)))
     return pd.DataFrame(rows, columns=["setting", *SIDES])
-
-
-def _sides(described, joined, name, n_first):
-    """Return the set of levels of a field on each side."""
-    if name in joined:
-        codes, labels = joined[name]
-        return [{labels[code] for code in part} for part in (codes[:n_first], codes[n_first:])]
-    return [set(side[name].labels) if name in side else {ABSENT} for side in described]
 
 
 # -- pairs ---------------------------------------------------------------------------------
@@ -254,9 +229,8 @@ def _pairs(of_before, of_after, seed_before, seed_after):
 def _by_seed(configurations, seeds):
     """Return configuration to replicate level to the row numbers of its runs."""
     found = {}
-    for (c, seed), rows in (
-        pd.DataFrame({"c": configurations, "seed": seeds}).groupby(["c", "seed"]).indices.items()
-    ):
+    runs = pd.DataFrame({"c": configurations, "seed": seeds})
+    for (c, seed), rows in runs.groupby(["c", "seed"]).indices.items():
         found.setdefault(int(c), {})[int(seed)] = rows
     return found
 
@@ -267,38 +241,29 @@ def _unpaired(runs, pairs, factors, joined):
     for i, (side, frame) in enumerate(zip(SIDES, runs, strict=True)):
         used = np.concatenate([np.empty(0, dtype=int), *pairs[side]])
         for row in np.setdiff1d(np.arange(len(frame)), used):
-            reason = _reason(row + i * n_first, i, factors, joined, n_first)
+            reason = _reason(row + i * n_first, i, factors, joined)
             path = frame["path"].iloc[row] if "path" in frame else ""
             rows.append((side, frame["run_id"].iloc[row], path, reason))
     return pd.DataFrame(rows, columns=["side", "run_id", "path", "reason"])
 
 
-def _reason(row, side, factors, joined, n_first):
+def _reason(row, side, factors, joined):
     """Say why a run has no pair: a level that the other side lacks, or the combination."""
-    other = SIDES[1 - side]
+    other, same = SIDES[1 - side], True
     for name in factors:
-        codes, labels = joined[name]
-        there = codes[n_first:] if side == 0 else codes[:n_first]
-        if codes[row] not in there:
-            label = labels[codes[row]]
-            return f"{name}={label} is not among the runs {other}{_hint(name, label, side, joined, n_first)}"
-    if any(_same_configuration(joined, factors, row, side, n_first)):
-        return f"its replicate is not among the runs {other}"
-    return f"its configuration is not among the runs {other}"
+        code, there = joined[name].codes[row], joined[name].sides[1 - side]
+        if code not in there:
+            label = joined[name].labels[code]
+            return f"{name}={label} is not among the runs {other}{_hint(name, label, side, joined)}"
+        same = same & (there == code)
+    what = "replicate" if np.any(same) else "configuration"
+    return f"its {what} is not among the runs {other}"
 
 
-def _same_configuration(joined, factors, row, side, n_first):
-    """Say of each run of the other side whether it has the configuration of `row`."""
-    part = np.s_[n_first:] if side == 0 else np.s_[:n_first]
-    matches = [joined[name][0][part] == joined[name][0][row] for name in factors]
-    return np.logical_and.reduce(matches) if matches else np.array([True])
-
-
-def _hint(name, label, side, joined, n_first):
+def _hint(name, label, side, joined):
     """Suggest what a level may be called on the other side, by its name alone."""
-    codes, labels = joined[name]
-    here, there = (set(codes[:n_first]), set(codes[n_first:]))[:: 1 if side == 0 else -1]
-    free = [labels[code] for code in sorted(there - here)]
+    there, here = joined[name].sides[1 - side], joined[name].sides[side]
+    free = joined[name].labels_of(np.setdiff1d(there, here))
     near = difflib.get_close_matches(label, free, 1, NEAR)
     if not near:
         return ""
@@ -306,22 +271,16 @@ def _hint(name, label, side, joined, n_first):
     return f"; if it is {near[0]} there, say so: renamed: {{{name}: {{{old}: {new}}}}}"
 
 
-def _no_pair(factors, joined, n_first):
+def _no_pair(factors, joined):
     for name in factors:
-        codes, labels = joined[name]
-        if not _meets(codes, n_first):
-            here, there = ([labels[c] for c in np.unique(p)] for p in (codes[:n_first], codes[n_first:]))
-            hint = next(filter(None, (_hint(name, label, 0, joined, n_first) for label in here)), "")
+        if not joined[name].meets:
+            here, there = (joined[name].labels_of(np.unique(side)) for side in joined[name].sides)
+            hint = next(filter(None, (_hint(name, label, 0, joined) for label in here)), "")
             return (
-                f"no configuration is on both sides: {name} is {_few(here)} before and {_few(there)} after"
+                f"no configuration is on both sides: {name} is {few(here)} before and {few(there)} after"
                 f"{hint or '; leave it out with pair_by if that is what was changed'}"
             )
-    return f"no configuration is on both sides, over {_few(factors)}; name the settings to pair by: pair_by"
-
-
-def _few(names):
-    more = len(names) - MAX_NAMED
-    return ", ".join(map(str, names[:MAX_NAMED])) + (f" and {more} more" if more > 0 else "")
+    return f"no configuration is on both sides, over {few(factors)}; name the settings to pair by: pair_by"
 
 
 def _renamed(before, after, renamed):

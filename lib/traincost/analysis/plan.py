@@ -34,7 +34,7 @@ from traincost.analysis import knobs as _knobs
 from traincost.analysis.designs import Units, design
 from traincost.analysis.subsets import label
 from traincost.analysis.verdicts import ALPHA
-from traincost.errors import NothingToReport, ParameterError
+from traincost.errors import NothingToReport, ParameterError, require, require_count
 from traincost.words import level_among
 
 COVERAGE = 0.90  # of the intervals
@@ -44,54 +44,27 @@ MAX_LOG_S = 600.0
 MAX_CELLS = 10_000  # configurations of a plan
 TOTAL = "the whole sweep"
 FAILED = ("failed", "killed")  # statuses
-DEFAULTS = {
-    "levels": {},
-    "seeds": 1,
-    "knobs": [],
-    "devices": 1,
-    "price_per_hour": None,
-    "currency": "USD",
-    "replicates": [],
-}
+DEFAULTS = {"levels": {}, "seeds": 1, "knobs": [], "devices": 1, "price_per_hour": None, "currency": "USD"}
+DEFAULTS |= {"replicates": []}
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """The additive model of log runtime over configurations.
+    """The additive model of log runtime over configurations."""
 
-    Attributes
-    ----------
-    factors : list of Field
-        What the model holds.
-    units : Units
-    matrix : ndarray, (configurations, parameters)
-    coefficients : ndarray
-    covariance : ndarray
-        Of the coefficients, in units of the variance of a configuration's mean.
-    variance, df : float
-        Of the configurations' means about the model.
-    repeat_variance, repeat_df : float
-        Of runs about their configuration's mean; 0 and 0 without repetitions.
-    repeats : float
-        Runs in a configuration (harmonic mean).
-    n_runs : ndarray
-        Runs of each configuration.
-    is_saturated : bool
-        Whether the model fits every configuration, so that `variance` and `df` are of repetitions alone,
-        and the runs cannot tell whether settings act together.
-    """
-
-    factors: list
+    factors: list  # of Field: what the model holds
     units: Units
-    matrix: np.ndarray
+    matrix: np.ndarray  # (configurations, parameters)
     coefficients: np.ndarray
-    covariance: np.ndarray
-    variance: float
+    covariance: np.ndarray  # of the coefficients, in units of the variance of a configuration's mean
+    variance: float  # of the configurations' means about the model
     df: int
-    repeat_variance: float
+    repeat_variance: float  # of runs about their configuration's mean; 0 without repetitions, as its df
     repeat_df: int
-    repeats: float
-    n_runs: np.ndarray
+    repeats: float  # runs in a configuration (harmonic mean)
+    n_runs: np.ndarray  # of each configuration
+    # Whether the model fits every configuration, so that `variance` and `df` are of repetitions alone, and
+    # the runs cannot tell whether settings act together.
     is_saturated: bool = False
 
     @property
@@ -102,13 +75,10 @@ class Model:
 
 @dataclass(frozen=True, eq=False)
 class Own:
-    """What is known of planned configurations from their own runs: how many, and their mean log runtime.
+    """What is known of planned configurations from their own runs."""
 
-    `n` is 0 where there is none.
-    """
-
-    n: np.ndarray
-    mean_log: np.ndarray
+    n: np.ndarray  # how many; 0 where there is none
+    mean_log: np.ndarray  # their mean log runtime
 
     def weight(self, missed, repeat):
         """Return λ, and the variance left of u, from σu² and σe²: (cells,) or (draws, cells)."""
@@ -118,19 +88,9 @@ class Own:
 
 
 def fit(runs, described):
-    """Fit the additive model of log runtime.
+    """Fit the additive model of log runtime to completed runs, a row each, and their described settings.
 
-    Parameters
-    ----------
-    runs : DataFrame
-        A row per completed run.
-    described : list of Field
-        What `fields.describe` makes of them.
-
-    Raises
-    ------
-    NothingToReport
-        Neither the model nor repetitions leave a degree of freedom to predict with.
+    `NothingToReport` where neither the model nor repetitions leave a degree of freedom to predict with.
     """
     runtime_s = runs["runtime_s"].to_numpy(dtype=float)
     factors = _fields.held_fields(_fields.factors(described), len(runtime_s))
@@ -228,13 +188,7 @@ def centres(model, rows, n_draws, rng, own=None):
     """Draw what runs of planned configurations share: log seconds, and the spread of runs about it.
 
     Rows share the variances and coefficients of their draw; each cell has its own draw of what the
-    model misses of it.
-
-    Parameters
-    ----------
-    model, rows, rng, own
-        As `predict` takes them.
-    n_draws : int
+    model misses of it. Arguments as of `predict`.
 
     Returns
     -------
@@ -284,13 +238,11 @@ def left_out(runs, described):
     half = stats.t.ppf((1 + COVERAGE) / 2, model.df - 1) * spread
     middle = y[at] - deleted
     ends = np.exp([y[at], middle - half, middle + half])
-    table = pd.DataFrame(dict(zip(names[1:4], ends, strict=True)))
     labels = [
         ", ".join(f"{field.name}={field.labels[field.codes[run]]}" for field in model.factors)
         for run in model.units.first[at]
     ]
-    table.insert(0, "configuration", labels)
-    return table.assign(inside=np.abs(deleted) <= half)
+    return pd.DataFrame(dict(zip(names, (labels, *ends, np.abs(deleted) <= half), strict=True)))
 
 
 # -- a plan --------------------------------------------------------------------------------
@@ -334,10 +286,8 @@ def plan(runs, described, proposal, timing=None, excluded=None):
     table = pd.DataFrame(
         [*cells, (TOTAL,) * len(model.factors)], columns=[f"level.{f.name}" for f in model.factors]
     )
-    n_runs = [proposal["seeds"]] * len(cells)
-    table = table.assign(
-        n_runs=[*n_runs, sum(n_runs)], hours=seconds / 3600, low=low / 3600, high=high / 3600
-    )
+    table["n_runs"] = [*[proposal["seeds"]] * len(cells), proposal["seeds"] * len(cells)]
+    table = table.assign(hours=seconds / 3600, low=low / 3600, high=high / 3600)
     if proposal["knobs"]:
         table["hours_at_least"] = table["hours"] * (1 - _turned(timing, proposal["knobs"]))
     table["device_hours"] = table["hours"] * proposal["devices"]
@@ -368,8 +318,13 @@ def _turned(timing, knobs):
 
 def rows_of(model, cells):
     """Return the rows of the model's matrix of planned configurations (tuples of labels)."""
-    added = [_rows(model, i, cells) for i in range(len(model.factors))]
-    return np.column_stack([np.ones(len(cells)), *added])
+    columns = [np.ones(len(cells))]
+    for i, field in enumerate(model.factors):
+        codes = field.codes[model.units.first]
+        # Any configuration that has the level has its columns.
+        of_level = dict(zip(codes, design(field, model.units.first), strict=True))
+        columns.append(np.array([of_level[field.labels.index(cell[i])] for cell in cells]))
+    return np.column_stack(columns)
 
 
 def own_runs(model, cells):
@@ -393,10 +348,10 @@ def own_runs(model, cells):
 def cells_of(model, levels):
     """Return the planned configurations as tuples of labels, in the model's order of factors."""
     by_name = {field.name: field for field in model.factors}
+    holds = f"settings that the model holds ({', '.join(by_name) or 'none'})"
     for name in levels:
         if name not in by_name:
-            known = ", ".join(by_name) or "none"
-            raise ParameterError(f"`levels` must name settings that the model holds ({known}), got {name!r}")
+            raise ParameterError(f"`levels` must name {holds}, got {name!r}")
     chosen = []
     for name, field in by_name.items():
         asked = [_fields.UNSET if level is None else label(level) for level in levels.get(name, field.labels)]
@@ -412,15 +367,6 @@ def cells_of(model, levels):
     if np.prod([float(len(asked)) for asked in chosen]) > MAX_CELLS:
         raise ParameterError(f"`levels` make more than {MAX_CELLS} configurations; plan fewer at a time")
     return list(itertools.product(*chosen))
-
-
-def _rows(model, i, cells):
-    """Return what factor `i` adds to the model's matrix for the planned cells."""
-    field = model.factors[i]
-    columns = design(field, model.units.first)
-    # Any configuration that has the level has its columns.
-    of_level = dict(zip(field.codes[model.units.first], range(len(columns)), strict=True))
-    return columns[[of_level[field.labels.index(cell[i])] for cell in cells]]
 
 
 def interacts(runs, described):
@@ -441,36 +387,24 @@ def hides_interactions(runs, described):
 
 
 def checked(proposal):
-    """Return the proposal with its defaults.
+    """Return the proposal with its `DEFAULTS`; `ParameterError` for an unknown key or a value of wrong type.
 
-    Parameters
-    ----------
-    proposal : mapping
-        ``levels`` (factor to a list of its levels; all of a factor that is not named), ``seeds``,
-        ``knobs`` (those turned, as `knobs.Knob` takes them), ``devices``, ``price_per_hour``,
-        ``currency``, ``replicates``.
-
-    Raises
-    ------
-    ParameterError
-        It has an unknown key, or a value of a wrong type.
+    ``levels`` maps a factor to a list of its levels (all of a factor that is not named); ``knobs`` are those
+    turned, as `knobs.Knob` takes them.
     """
     for name in proposal:
         if name not in DEFAULTS:
             raise ParameterError(f"a plan has the keys {', '.join(DEFAULTS)}; got {name!r}")
     filled = {**DEFAULTS, **proposal}
     for name, kind in (("levels", dict), ("knobs", list), ("replicates", list), ("currency", str)):
-        if not isinstance(filled[name], kind):
-            raise ParameterError(f"`{name}` must be a {kind.__name__}, got {filled[name]!r}")
+        require(isinstance(filled[name], kind), name, f"a {kind.__name__}", filled[name])
     for name, levels in filled["levels"].items():
         if not isinstance(levels, list) or not levels:
             raise ParameterError(f"`levels`: {name} must be a list of levels, got {levels!r}")
     for name in ("seeds", "devices"):
-        value = filled[name]
-        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1_000_000:
-            raise ParameterError(f"`{name}` must be a whole number above zero, got {value!r}")
+        require_count(filled[name], name, most=1_000_000)
     _knobs.knobs_of(filled["knobs"])
     price = filled["price_per_hour"]
-    if price is not None and (isinstance(price, bool) or not isinstance(price, int | float) or not price > 0):
-        raise ParameterError(f"`price_per_hour` must be a number above zero, got {price!r}")
+    is_number = isinstance(price, int | float) and not isinstance(price, bool)
+    require(price is None or (is_number and price > 0), "price_per_hour", "a number above zero", price)
     return filled

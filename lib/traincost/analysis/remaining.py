@@ -19,7 +19,7 @@ from traincost.analysis import fields as _fields
 from traincost.analysis import plan as _plan
 from traincost.analysis.order import starts_s
 from traincost.columns import PREFIX
-from traincost.errors import NothingToReport, ParameterError
+from traincost.errors import NothingToReport, ParameterError, require_count
 
 AT_WORK = ("running", "unfinished")  # statuses
 N_DRAWS = 2_000
@@ -32,36 +32,22 @@ TOTAL = "all that remains"
 
 @dataclass(frozen=True, eq=False)
 class Remaining:
-    """What is left of a grid.
+    """What is left of a grid."""
 
-    Attributes
-    ----------
-    frame : DataFrame
-        A row per combination with runs left and `TOTAL` last: a column per factor (``level.<name>``),
-        ``n_before`` (completed), ``n_at_work``, ``n_to_run``; ``hours``, ``low``, ``high`` (90 %
-        prediction interval), ``device_hours``, and ``money`` where a price is given.
-    n_combinations, n_seeds : int
-        Of the grid, and runs of each.
-    at_once : int, or None
-        Runs at one time, observed or asked for; None where no starts are recorded.
-    wall_hours : tuple of float
-        Hours until the last run ends, if so many run at once: the middle of the draws and a 90 % interval.
-    latest_s : float
-        The last moment that a run recorded, in seconds since 1970; NaN where no starts are recorded.
-    n_overdue : int
-        Runs at work that have taken longer than nearly all that was predicted: counted as about to end.
-    n_unknown : int
-        Runs at work or failed with a level that no completed run has: nothing is predicted of them.
-    """
-
+    # A row per combination with runs left and `TOTAL` last: a column per factor (``level.<name>``),
+    # ``n_before`` (completed), ``n_at_work``, ``n_to_run``; ``hours``, ``low``, ``high`` (90 % prediction
+    # interval), ``device_hours``, and ``money`` where a price is given.
     frame: pd.DataFrame
     n_combinations: int
-    n_seeds: int
-    at_once: int | None
+    n_seeds: int  # runs of each combination
+    at_once: int | None  # runs at one time, observed or asked for; None where no starts are recorded
+    # Hours until the last run ends, if so many run at once: the middle of the draws and a 90 % interval.
     wall_hours: tuple
-    latest_s: float
-    n_overdue: int
-    n_unknown: int
+    latest_s: (
+        float  # last moment that a run recorded, in seconds since 1970; NaN where no starts are recorded
+    )
+    n_overdue: int  # at work for longer than nearly all that was predicted: counted as about to end
+    n_unknown: int  # at work or failed with a level that no completed run has: nothing is predicted of them
 
 
 def remaining(runs, described, excluded, proposal, at_once=None):
@@ -79,10 +65,6 @@ def remaining(runs, described, excluded, proposal, at_once=None):
     at_once : int, optional
         Runs at one time; as observed, if left out.
 
-    Returns
-    -------
-    Remaining
-
     Raises
     ------
     ParameterError
@@ -90,8 +72,8 @@ def remaining(runs, described, excluded, proposal, at_once=None):
     NothingToReport
         The runs are no grid, or too few to predict from.
     """
-    if at_once is not None and (isinstance(at_once, bool) or not isinstance(at_once, int) or at_once < 1):
-        raise ParameterError(f"`at_once` must be a whole number above zero, got {at_once!r}")
+    if at_once is not None:
+        require_count(at_once, "at_once")
     model = _plan.fit(runs, described)
     _refuse_no_grid(model.factors, proposal["levels"])
     cells = _plan.cells_of(model, proposal["levels"])
@@ -121,11 +103,8 @@ def remaining(runs, described, excluded, proposal, at_once=None):
 
 def _refuse_no_grid(factors, levels):
     for field in factors:
-        if (
-            field.kind == "numeric"
-            and field.n_levels > _fields.MAX_NUMERIC_LEVELS
-            and field.name not in levels
-        ):
+        many = field.kind == "numeric" and field.n_levels > _fields.MAX_NUMERIC_LEVELS
+        if many and field.name not in levels:
             raise NothingToReport(
                 f"these runs are no grid: {field.name} takes {field.n_levels} values, so what remains is not "
                 f"known; name the planned ones with `levels`"
@@ -179,11 +158,8 @@ def _labels(frame, names):
     """Return the levels of the runs of a frame, a tuple per run."""
     columns = []
     for name in names:
-        if PREFIX + name in frame and len(frame):
-            codes, labels, _ = _fields.levels(frame[PREFIX + name])
-            columns.append([labels[code] for code in codes])
-        else:
-            columns.append([_fields.UNSET] * len(frame))
+        known = PREFIX + name in frame and len(frame)
+        columns.append(_fields.labelled(frame[PREFIX + name]) if known else [_fields.UNSET] * len(frame))
     return list(zip(*columns, strict=True)) if columns else [()] * len(frame)
 
 
@@ -191,9 +167,7 @@ def _seeds(seen):
     """Return how often a combination runs: as the most did; where no setting names repeats, as most did."""
     n = seen.done + seen.n_at_work
     n = n[n > 0]
-    if seen.named:
-        return int(n.max())
-    return Counter(n.tolist()).most_common(1)[0][0]
+    return int(n.max()) if seen.named else Counter(n.tolist()).most_common(1)[0][0]
 
 
 # -- hours and days ------------------------------------------------------------------------
@@ -201,12 +175,9 @@ def _seeds(seen):
 
 def _times(runs, excluded):
     """Return when each run that took time started, and its seconds; NaN where not recorded."""
-    others = excluded[excluded["status"].isin((*AT_WORK, *_plan.FAILED))]
-    starts = [starts_s(frame) for frame in (runs, others)]
-    seconds = [
-        pd.to_numeric(frame["runtime_s"], errors="coerce").to_numpy(dtype=float) for frame in (runs, others)
-    ]
-    return np.concatenate(starts), np.concatenate(seconds)
+    frames = runs, excluded[excluded["status"].isin((*AT_WORK, *_plan.FAILED))]
+    seconds = [pd.to_numeric(f["runtime_s"], errors="coerce").to_numpy(dtype=float) for f in frames]
+    return np.concatenate([starts_s(frame) for frame in frames]), np.concatenate(seconds)
 
 
 def concurrency(starts, seconds):
@@ -280,10 +251,9 @@ def _frame(model, cells, seen, n_to_run, drawn, proposal):
     table = pd.DataFrame([*(cells[i] for i in left), (TOTAL,) * len(columns)], columns=columns)
     counts = {"n_before": seen.done, "n_at_work": seen.n_at_work, "n_to_run": n_to_run}
     table = table.assign(**{name: [*n[left], n.sum()] for name, n in counts.items()})
-    hours = np.append(drawn.expected_s[left], drawn.expected_s.sum()) / 3600
-    table = table.assign(
-        hours=hours, low=np.append(low, total[0]) / 3600, high=np.append(high, total[1]) / 3600
-    )
+    expected_s = drawn.expected_s[left], drawn.expected_s.sum()
+    for name, ends_s in (("hours", expected_s), ("low", (low, total[0])), ("high", (high, total[1]))):
+        table[name] = np.append(*ends_s) / 3600
     table["device_hours"] = table["hours"] * proposal["devices"]
     if proposal["price_per_hour"] is not None:
         table["money"] = table["device_hours"] * proposal["price_per_hour"]

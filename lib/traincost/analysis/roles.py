@@ -41,15 +41,9 @@ def plain(name):
 
 
 def repeats(name, labels, numbers=None):
-    """Say whether a field repeats a configuration, as a seed or a fold does.
+    """Say whether a field repeats a configuration, as a seed or a fold does, by its name and levels.
 
-    Parameters
-    ----------
-    name : str
-    labels : sequence of str
-        Its levels.
-    numbers : ndarray of float, optional
-        Its values, where they are numbers; NaN where missing.
+    `numbers` are its values, where they are numbers; NaN where missing.
     """
     return sounds_repeated(name) and counted(labels, numbers)
 

@@ -17,7 +17,7 @@ from traincost.analysis import decomposition, pairs
 from traincost.analysis.knobs import bounds, governed, knobs_of
 from traincost.analysis.sections import UNATTRIBUTED, timing
 from traincost.analysis.verdicts import TOO_FEW
-from traincost.errors import ParameterError
+from traincost.errors import require_among
 
 LEVEL = 0.95  # of the intervals
 ABOVE = "more than the bound"
@@ -38,7 +38,7 @@ def measured_savings(baseline, reruns, knobs, cadence_section=None, replicates=(
     baseline : Collection
         Runs with no knob turned.
     reruns : dict of str to Collection
-        Name of a knob to runs with this knob turned.
+        Name of a knob (`ParameterError` where there is none) to runs with this knob turned.
     knobs : list of Knob or mapping
     cadence_section : str, optional
         As in `knobs.bounds`.
@@ -55,19 +55,11 @@ def measured_savings(baseline, reruns, knobs, cadence_section=None, replicates=(
         the two sum to ``measured``), ``governed``, ``still_governed`` (what the sections took
         before, and take now, both of the runtime before), ``elsewhere`` (what outside changed
         most) with its ``elsewhere_share``; ``outcome``, whether the interval holds the bound.
-
-    Raises
-    ------
-    ParameterError
-        A rerun names no known knob.
     """
     knobs = {knob.name: knob for knob in knobs_of(knobs or [])}
     rows = []
     for name, after in reruns.items():
-        if name not in knobs:
-            raise ParameterError(
-                f"`reruns` must name knobs, got {name!r}; there are: {', '.join(knobs) or 'none'}"
-            )
+        require_among(name, knobs, "reruns", "name knobs", most=None)
         paired = pairs.pair(baseline, after, None, replicates)
         rows.append(_row(knobs[name], baseline, after, paired, cadence_section))
     return pd.DataFrame(rows, columns=_COLUMNS)
@@ -85,24 +77,11 @@ def _row(knob, baseline, after, paired, cadence_section):
         low, high = measured.mean() - half, measured.mean() + half
     inside, outside = saved.loc[:, mask].sum(axis=1).mean(), saved.loc[:, ~mask].mean()
     elsewhere = outside.abs().idxmax()
+    changed = (", ".join(paired.changed[name]) for name in ("setting", "before", "after"))
     return (
-        knob.name,
-        knob.kind,
-        knob.change,
-        *(", ".join(paired.changed[name]) for name in ("setting", "before", "after")),
-        len(saved),
-        bound,
-        measured.mean(),
-        low,
-        high,
-        inside,
-        outside.sum(),
-        of,
-        of - inside,
-        elsewhere,
-        outside[elsewhere],
-        outcome(bound, low, high),
-    )
+        knob.name, knob.kind, knob.change, *changed, len(saved), bound, measured.mean(), low, high, inside,
+        outside.sum(), of, of - inside, elsewhere, outside[elsewhere], outcome(bound, low, high),
+    )  # fmt: skip
 
 
 def outcome(bound, low, high):
@@ -117,14 +96,8 @@ def outcome(bound, low, high):
 def _saved_by_section(knob, baseline, after, paired):
     """Return what each section's own time, without its children's, saved as a share of runtime before.
 
-    Returns
-    -------
-    saved : DataFrame
-        A row per paired configuration, a column per section and for the unattributed rest.
-    share : float
-        Mean share of runtime that the knob's sections took before.
-    governed : ndarray of bool
-        Which columns the knob governs.
+    That is a row per paired configuration, a column per section and for the unattributed rest; then the mean
+    share of runtime that the knob's sections took before, and which columns the knob governs.
     """
     t = timing(decomposition.stacked(baseline, after))
     own = np.column_stack([*(t.rest(i) for i in range(len(t.paths))), t.unattributed()])
@@ -140,7 +113,6 @@ def _saved_by_section(knob, baseline, after, paired):
 
 
 def _chosen(collection, rows):
-    """Return some runs of a collection, with their sections."""
     rows = np.sort(np.concatenate(list(rows)))
     sections = collection.sections[collection.sections["run"].isin(rows)]
     return SimpleNamespace(

@@ -28,37 +28,19 @@ TOLERANCE = 1e-3  # relative: what profilers round their seconds to
 
 @dataclass(frozen=True, eq=False)
 class Timing:
-    """The sections of a collection as arrays.
+    """The sections of a collection as arrays, (runs, sections) where nothing else is said."""
 
-    Attributes
-    ----------
-    paths : list of str
-        Sections, parents before their children.
-    parent : list of int
-        Index of the nearest recorded ancestor, -1 for none.
-    children : list of list of int
-        Indices of the sections whose nearest recorded ancestor each is.
-    seconds, counts : ndarray, (runs, sections)
-        As recorded; NaN where a run lacks the section, or its count.
-    whole : ndarray, (runs, sections)
-        `seconds`, where a missing parent is the sum of its children, and 0 for the rest.
-    runtime_s : ndarray, (runs,)
-    extents : ndarray, (3, runs, sections), or None
-        Seconds of the first, shortest and longest occurrence; NaN where a run does not tell, None
-        where none does.
-    synchronised : ndarray, (runs, sections), or None
-        Whether the clock waited for the device (1 or 0); likewise.
-    """
-
-    paths: list
-    parent: list
-    children: list
-    seconds: np.ndarray
-    counts: np.ndarray
-    whole: np.ndarray
-    runtime_s: np.ndarray
+    paths: list  # sections, parents before their children
+    parent: list  # index of the nearest recorded ancestor, -1 for none
+    children: list  # lists of indices of the sections whose nearest recorded ancestor each is
+    seconds: np.ndarray  # as recorded; NaN where a run lacks the section
+    counts: np.ndarray  # as recorded; NaN where a run lacks the section, or its count
+    whole: np.ndarray  # `seconds`, where a missing parent is the sum of its children, and 0 for the rest
+    runtime_s: np.ndarray  # (runs,)
+    # (3, runs, sections): seconds of the first, shortest and longest occurrence; NaN where a run does not
+    # tell, None where none does.
     extents: np.ndarray | None = None
-    synchronised: np.ndarray | None = None
+    synchronised: np.ndarray | None = None  # whether the clock waited for the device (1 or 0); likewise
 
     @property
     def roots(self):
@@ -98,39 +80,25 @@ def timing(collection):
         return arrays
 
     def arranged_if_told(*names):
-        return (
-            arranged(*names) if all(name in frame and frame[name].notna().any() for name in names) else None
-        )
+        told = all(name in frame and frame[name].notna().any() for name in names)
+        return arranged(*names) if told else None
 
     seconds, counts = arranged("seconds", "count")
-    synchronised = arranged_if_told("synchronised")
+    synchronised, extents = arranged_if_told("synchronised"), arranged_if_told("first_s", "min_s", "max_s")
+    synchronised = None if synchronised is None else synchronised[0]
     parent = _parents(paths)
     children = [[] for _ in paths]
     for i, above in enumerate(parent):
         if above >= 0:
             children[above].append(i)
-    return Timing(
-        paths,
-        parent,
-        children,
-        seconds,
-        counts,
-        _filled(seconds, children),
-        runtime_s,
-        arranged_if_told("first_s", "min_s", "max_s"),
-        None if synchronised is None else synchronised[0],
-    )
+    whole = _filled(seconds, children)
+    return Timing(paths, parent, children, seconds, counts, whole, runtime_s, extents, synchronised)
 
 
 def _parents(paths):
     index = {path: i for i, path in enumerate(paths)}
-    parents = []
-    for path in paths:
-        above = path.rsplit("/", 1)[0] if "/" in path else ""
-        while above and above not in index:
-            above = above.rsplit("/", 1)[0] if "/" in above else ""
-        parents.append(index.get(above, -1))
-    return parents
+    ancestors = ((path.rsplit("/", n)[0] for n in range(1, path.count("/") + 1)) for path in paths)
+    return [next((index[above] for above in each if above in index), -1) for each in ancestors]
 
 
 def _filled(seconds, children):
@@ -168,7 +136,7 @@ def shares(t):
     share = seconds / t.runtime_s[:, None]
     n_present = [*(~np.isnan(t.seconds)).sum(axis=0), len(t.runtime_s)]
     present = np.where(np.column_stack([t.whole > 0, np.ones(len(t.runtime_s), bool)]), share, np.nan)
-    overlap = [*_of_parents(t, _overlap, np.nan), _overlap(t.unattributed(), t.runtime_s)]
+    overlap = [*_of_parents(t, _overlap), _overlap(t.unattributed(), t.runtime_s)]
     table = pd.DataFrame(
         {
             "section": [*t.paths, UNATTRIBUTED],
@@ -183,7 +151,7 @@ def shares(t):
             "seconds": seconds.sum(axis=0),
             "count": [*mean_present(t.counts), np.nan],
             "per_occurrence_s": [*mean_present(t.seconds / t.counts), np.nan],
-            "untimed_share": [*_of_parents(t, lambda rest, _: (rest / t.runtime_s).mean(), np.nan), np.nan],
+            "untimed_share": [*_of_parents(t, lambda rest, _: (rest / t.runtime_s).mean()), np.nan],
             "overlapping": np.isfinite(overlap),
             "share_present": mean_present(present),
             "overlap": overlap,
@@ -194,11 +162,9 @@ def shares(t):
     return table.iloc[[*order, len(order)]].reset_index(drop=True)
 
 
-def _of_parents(t, function, otherwise):
-    """Return a function of what a section's children leave of it and of its seconds, for each section."""
-    return [
-        function(t.rest(i), t.whole[:, i]) if inside else otherwise for i, inside in enumerate(t.children)
-    ]
+def _of_parents(t, function):
+    """Return a function of what a section's children leave of it and of its seconds; NaN without children."""
+    return [function(t.rest(i), t.whole[:, i]) if t.children[i] else np.nan for i in range(len(t.paths))]
 
 
 def _overlap(rest, whole):
@@ -238,13 +204,8 @@ def composition(t, by=None):
     """Return a cut through the tree: disjoint parts that, with the rest, make up each run.
 
     A part whose mean share exceeds `SPLIT_ABOVE` is replaced by its children and by what of
-    it they leave untimed; the smallest parts are put together beyond `MAX_PARTS`.
-
-    Parameters
-    ----------
-    t : Timing
-    by : Field, optional
-        Its levels are compared; with none, or a single level, only the whole is returned.
+    it they leave untimed; the smallest parts are put together beyond `MAX_PARTS`. The levels of the
+    Field `by` are compared; with none, or a single level, only the whole is returned.
 
     Returns
     -------
@@ -264,8 +225,7 @@ def composition(t, by=None):
     if len(labels) < 2:
         return whole.set_index("level")
     each = frame.groupby(codes).mean()
-    each["level"] = [labels[i] for i in each.index]
-    each["n_runs"] = np.bincount(codes)[each.index]
+    each = each.assign(level=[labels[i] for i in each.index], n_runs=np.bincount(codes)[each.index])
     return pd.concat([each, whole]).set_index("level")
 
 
@@ -301,21 +261,23 @@ def cut(t):
     return parts
 
 
+def _largest_first(t):
+    """Return the names of the parts of the cut, by their mean share."""
+    parts = cut(t)
+    return sorted(parts, key=lambda name: -(parts[name] / t.runtime_s).mean())
+
+
 def repeated_parts(t):
     """Return the parts of the cut that occur more than once a run on average, largest first."""
     mean_counts = dict(zip(t.paths, mean_present(t.counts), strict=True))
-    parts = cut(t)
-    repeated = [name for name in parts if mean_counts.get(name, 0) > 1]
-    return sorted(repeated, key=lambda name: -(parts[name] / t.runtime_s).mean())
+    return [name for name in _largest_first(t) if mean_counts.get(name, 0) > 1]
 
 
 def subsections(t):
     """Return the children of the largest part of the cut that has any."""
-    parts = cut(t)
-    for name in sorted(parts, key=lambda name: -(parts[name] / t.runtime_s).mean()):
-        if name in t.paths and t.children[t.paths.index(name)]:
-            return [t.paths[i] for i in t.children[t.paths.index(name)]]
-    return []
+    children = dict(zip(t.paths, t.children, strict=True))
+    largest = next((name for name in _largest_first(t) if children.get(name)), None)
+    return [t.paths[i] for i in children.get(largest, ())]
 
 
 def counts(t, section):
@@ -326,14 +288,9 @@ def counts(t, section):
 
 
 def per_occurrence(t, by, sections=None):
-    """Return seconds per occurrence (one evaluation, say) by section and level.
+    """Return seconds per occurrence (one evaluation, say) by section and level of the Field `by`.
 
-    Parameters
-    ----------
-    t : Timing
-    by : Field
-    sections : list of str, optional
-        All that occur more than once a run on average, if left out.
+    The `sections` left out, all that occur more than once a run on average.
 
     Returns
     -------
@@ -349,12 +306,10 @@ def per_occurrence(t, by, sections=None):
     for i in map(t.paths.index, sections):
         each = t.seconds[:, i] / t.counts[:, i]
         known = np.isfinite(each)
-        n = np.bincount(codes[known], minlength=len(labels))
-        seconds = np.bincount(codes[known], each[known], minlength=len(labels))
-        occurred = np.bincount(codes[known], t.counts[known, i], minlength=len(labels))
+        n = np.bincount(codes[known])
+        seconds, occurred = (np.bincount(codes[known], x[known]) for x in (each, t.counts[:, i]))
         rows += [
             (labels[k], t.paths[i], seconds[k] / n[k], occurred[k] / n[k], int(n[k]))
-            for k in range(len(labels))
-            if n[k]
+            for k in np.flatnonzero(n)
         ]
     return pd.DataFrame(rows, columns=["level", "section", "per_occurrence_s", "count", "n_runs"])

@@ -14,36 +14,26 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from traincost.analysis.order import DISTINCT, starts_s
+from traincost.analysis.order import ranks_of, starts_s
 from traincost.analysis.roles import is_place
 from traincost.analysis.verdicts import ALPHA
-from traincost.columns import PREFIX
+from traincost.columns import settings
 from traincost.words import natural
 
 APART, MIXED, UNKNOWN = "one after the other", "mixed", "not recorded"  # the starts of two collections
 SIDES = ("before", "after")
 MIN_UNITS = 6  # configurations, to set their ratio against their start order
 MIN_DF = 4  # within configurations, where these are fewer
-MAX_NAMED = 5  # places listed of a side
+MAX_NAMED = 5  # places, settings or levels that are listed
 
 
 @dataclass(frozen=True)
 class Circumstances:
-    """How far two collections ran at one time and in one place.
+    """How far two collections ran at one time and in one place."""
 
-    Attributes
-    ----------
-    order : str
-        `APART`, `MIXED` or `UNKNOWN`: how the starts of the two lie.
-    first : str
-        The side that started first, where they lie `APART`.
-    places : tuple of (str, str, str)
-        Settings that name a machine and differ: the setting, and its levels before and after.
-    """
-
-    order: str
-    first: str = ""
-    places: tuple = ()
+    order: str  # `APART`, `MIXED` or `UNKNOWN`: how the starts of the two lie
+    first: str = ""  # the side that started first, where they lie `APART`
+    places: tuple = ()  # (setting, levels before, levels after) of settings that name a machine and differ
 
     @property
     def allow_a_cause(self):
@@ -54,13 +44,13 @@ class Circumstances:
 def circumstances(before, after):
     """Return the `Circumstances` of two collections, over their completed runs."""
     frames = [side.runs for side in (before, after)]
-    places = [
-        (name.removeprefix(PREFIX), *(_few(levels) for levels in sides))
-        for name in dict.fromkeys([*frames[0].columns, *frames[1].columns])
-        if name.startswith(PREFIX) and is_place(name.removeprefix(PREFIX), _is_number(frames, name))
-        for sides in [[set(frame[name].dropna()) if name in frame else set() for frame in frames]]
-        if all(sides) and sides[0] != sides[1]
-    ]
+    places = []
+    for name, column in settings([*frames[0], *frames[1]]).items():
+        found = [frame[column].dropna() for frame in frames if column in frame]
+        if len(found) == 2 and is_place(name, all(map(pd.api.types.is_numeric_dtype, found))):
+            sides = [set(levels) for levels in found]
+            if all(sides) and sides[0] != sides[1]:
+                places.append((name, *map(_few_levels, sides)))
     starts = [starts_s(frame) for frame in frames]
     if not all(np.isfinite(side).any() for side in starts):
         return Circumstances(UNKNOWN, places=tuple(places))
@@ -70,15 +60,14 @@ def circumstances(before, after):
     return Circumstances(MIXED, places=tuple(places))
 
 
-def _is_number(frames, name):
-    columns = [frame[name] for frame in frames if name in frame]
-    return all(pd.api.types.is_numeric_dtype(column.dtype) for column in columns)
+def _few_levels(levels):
+    return few(sorted((f"{x:.12g}" if isinstance(x, float) else str(x) for x in levels), key=natural))
 
 
-def _few(levels):
-    named = sorted((f"{x:.12g}" if isinstance(x, float) else str(x) for x in levels), key=natural)
-    more = len(named) - MAX_NAMED
-    return ", ".join(named[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+def few(names):
+    """Return the first names as text, and how many more there are."""
+    more = len(names) - MAX_NAMED
+    return ", ".join(map(str, names[:MAX_NAMED])) + (f" and {more} more" if more > 0 else "")
 
 
 def session_drift(before, after, pairing):
@@ -93,12 +82,6 @@ def session_drift(before, after, pairing):
         (correlation of the log ratio with the rank of the start), ``p`` (two-sided t), ``drifts``
         (p at most 5 % over the number of rows: Bonferroni).
     """
-    starts = [starts_s(side.runs) for side in (before, after)]
-    ordered = [
-        _has_order(when, side.runs["runtime_s"]) for when, side in zip(starts, (before, after), strict=True)
-    ]
-    if not any(ordered):
-        return pd.DataFrame({"side": [], "n": [], "r": [], "p": [], "drifts": np.array([], dtype=bool)})
     logs = [np.log(side.runs["runtime_s"].to_numpy(dtype=float)) for side in (before, after)]
     pairs = pairing.pairs
     ratio = np.array(
@@ -106,19 +89,13 @@ def session_drift(before, after, pairing):
     )
     of = pd.factorize(pairs["configuration"])[0]
     rows = []
-    for side, when, has_order in zip(SIDES, starts, ordered, strict=True):
-        if has_order:
-            rank = stats.rankdata(when)
+    for side, runs in zip(SIDES, (before.runs, after.runs), strict=True):
+        rank = ranks_of(runs)
+        if rank is not None:
             found = _correlation(np.array([rank[i].mean() for i in pairs[side]]), ratio, of)
             rows += [(side, *found)] if found else []
     table = pd.DataFrame(rows, columns=["side", "n", "r", "p"])
     return table.assign(drifts=table["p"] <= ALPHA / max(len(table), 1))
-
-
-def _has_order(starts, runtime_s):
-    if not len(starts) or not np.isfinite(starts).all():
-        return False
-    return len(np.unique(starts)) > DISTINCT * len(starts) and np.ptp(starts) > np.median(runtime_s)
 
 
 def _correlation(x, y, of):

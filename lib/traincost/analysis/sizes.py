@@ -28,27 +28,13 @@ DOUBLINGS = ["factor", "estimate", "low", "high", "df", "method"]
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """What a factor's size is estimated from.
+    """What a factor's size is estimated from."""
 
-    Attributes
-    ----------
-    y : ndarray
-        Response of each unit.
-    at : ndarray of int
-        A run of each unit.
-    others : list of Field
-        What is held.
-    groups : ndarray or None
-        Within which units are compared.
-    error : tuple of (float, int) or None
-        Mean square and degrees of freedom, where these are of repetitions and not of the residuals.
-    """
-
-    y: np.ndarray
-    at: np.ndarray
-    others: list
-    groups: np.ndarray | None
-    error: tuple | None
+    y: np.ndarray  # response of each unit
+    at: np.ndarray  # a run of each unit
+    others: list  # of Field: what is held
+    groups: np.ndarray | None  # within which units are compared
+    error: tuple | None  # mean square and df, where these are of repetitions and not of the residuals
 
 
 def ratios(judged, fields, y):
@@ -56,15 +42,8 @@ def ratios(judged, fields, y):
 
     Differences of adjusted means with simultaneous intervals: Tukey-Kramer (Kramer 1956, Biometrics 12) on
     the error of the factor's test; where the spread differs between its levels, of the levels' own means,
-    Games-Howell (1976, J. Educ. Stat. 1).
-
-    Parameters
-    ----------
-    judged : Judged
-    fields : list of Field
-        Those that were tested.
-    y : ndarray
-        The response on the scale that was tested, a value per run.
+    Games-Howell (1976, J. Educ. Stat. 1). `fields` are those that were tested, `y` is the response on the
+    scale that was tested, a value per run.
 
     Returns
     -------
@@ -114,13 +93,10 @@ def _sized(judged, fields, y):
 
 def _sample(judged, row, field, by_name, y):
     for stratum in judged.strata:
-        if any(field is f for f in stratum.fields):
-            held = [by_name[name] for name in row.held] if row.p_held <= ALPHA else []
-            found = judged.structure
-            error = None
-            if stratum.cells is not None:
-                error = found.lack.mean_square_repeats, found.lack.df_repeats
-                held = [by_name[name] for name in row.held]
+        if field in stratum.fields:
+            lack, of_repeats = judged.structure.lack, stratum.cells is not None
+            held = [by_name[name] for name in row.held] if of_repeats or row.p_held <= ALPHA else []
+            error = (lack.mean_square_repeats, lack.df_repeats) if of_repeats else None
             return _Sample(stratum.y, stratum.at, held, stratum.groups, error)
         if any(field.name == test.factor for test in stratum.tests):  # one that a finer factor fixes
             return _Sample(stratum.y, stratum.at, [], stratum.groups, None)
@@ -151,13 +127,10 @@ def _pairs(field, sample, unequal):
             if unequal:
                 found = _games_howell(sample.y, codes, a, b, k)
             else:
-                found = _tukey_kramer(mean[a] - mean[b], _variance(inverse, a, b) * square, df, k)
+                variance = (inverse[a, a] + inverse[b, b] - 2 * inverse[a, b]) * square
+                found = _tukey_kramer(mean[a] - mean[b], variance, df, k)
             rows.append((field.name, field.labels[present[a]], field.labels[present[b]], *found))
     return [row for row in rows if np.isfinite(row[4])]
-
-
-def _variance(inverse, a, b):
-    return inverse[a, a] + inverse[b, b] - 2 * inverse[a, b]
 
 
 def _tukey_kramer(difference, variance, df, k):
@@ -167,12 +140,12 @@ def _tukey_kramer(difference, variance, df, k):
 
 def _games_howell(y, codes, a, b, k):
     first, second = y[codes == a], y[codes == b]
-    difference = first.mean() - second.mean()
+    difference, nothing = first.mean() - second.mean(), (np.nan, np.nan, np.nan, GAMES)
     if min(len(first), len(second)) < 2:
-        return difference, np.nan, np.nan, np.nan, GAMES
+        return difference, *nothing
     parts = first.var(ddof=1) / len(first), second.var(ddof=1) / len(second)
     if not sum(parts):
-        return difference, np.nan, np.nan, np.nan, GAMES
+        return difference, *nothing
     df = sum(parts) ** 2 / (parts[0] ** 2 / (len(first) - 1) + parts[1] ** 2 / (len(second) - 1))
     half = _quantile(k, df) * np.sqrt(sum(parts) / 2)
     return difference, difference - half, difference + half, df, GAMES
@@ -246,15 +219,10 @@ def spread(judged, y):
         rest = max(0.0, centred @ centred - ((basis.T @ centred) ** 2).sum()) / df
         rows = [(REST, rest, df)]
     rows.insert(0, (SETTINGS, max(0.0, total - sum(variance for _, variance, _ in rows)), 0))
-    return pd.DataFrame([(name, np.sqrt(v), *_sd_interval(v, df), df) for name, v, df in rows], columns=names)
-
-
-def _sd_interval(variance, df):
-    if not df:
-        return np.nan, np.nan
-    return tuple(
-        np.sqrt(variance * df / stats.chi2.ppf(tail, df)) for tail in ((1 + LEVEL) / 2, (1 - LEVEL) / 2)
-    )
+    table = pd.DataFrame(rows, columns=["source", "sd", "df"]).astype({"df": int})
+    for name, tail in (("low", (1 + LEVEL) / 2), ("high", (1 - LEVEL) / 2)):
+        table[name] = np.sqrt(table["sd"] * table["df"] / stats.chi2.ppf(tail, table["df"]))
+    return table.assign(sd=np.sqrt(table["sd"]))[names]
 
 
 def unusual_cells(judged, y):

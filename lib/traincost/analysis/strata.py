@@ -9,7 +9,7 @@ configurations to estimate their spread from leave a weaker claim, about these c
 Contract: described fields and a response in, a `Structure` and its strata out; nothing is judged here.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -43,44 +43,21 @@ RUN, REPEATS, CONFIGURATION = "run", "run, error from repeats alone", "configura
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """How the runs of a collection are evidence.
+    """How the runs of a collection are evidence."""
 
-    Attributes
-    ----------
-    unit : str
-        `RUN`, `REPEATS` or `CONFIGURATION`.
-    here : bool
-        Whether what repeats can be claimed for these configurations only.
-    fields : list of Field
-        Those that no finer one fixes.
-    repeating, single : list of Field
-        Those whose values repeat, and the others: one value per run, or places.
-    of_run : ndarray of int
-        Configuration of each run: its setting of the repeating fields.
-    first : ndarray of int
-        A run of each configuration.
-    lack : LackOfFit
-        Of the additive model, where repetitions tell.
-    together : LackOfFit
-        The same with a mean per value of numbers whose values stand in several configurations, so that
-        a step is not taken for settings that act together.
-    additive : ndarray, (n, columns)
-        Orthonormal basis of that model.
-    block : Field or None
-        A factor that only repeats the settings of the others.
-    """
-
-    unit: str
-    here: bool
-    fields: list
-    repeating: list
-    single: list
-    of_run: np.ndarray
-    first: np.ndarray
-    lack: LackOfFit
+    unit: str  # `RUN`, `REPEATS` or `CONFIGURATION`
+    here: bool  # whether what repeats can be claimed for these configurations only
+    fields: list  # those that no finer one fixes
+    repeating: list  # of `fields`, those whose values repeat
+    single: list  # the others: one value per run, or places
+    of_run: np.ndarray  # configuration of each run: its setting of the repeating fields
+    first: np.ndarray  # a run of each configuration
+    lack: LackOfFit  # of the additive model, where repetitions tell
+    # The same with a mean per value of numbers whose values stand in several configurations, so that a step
+    # is not taken for settings that act together.
     together: LackOfFit
-    additive: np.ndarray
-    block: object = None
+    additive: np.ndarray  # (n, columns): orthonormal basis of that model
+    block: object = None  # a factor that only repeats the settings of the others, or None
 
     @property
     def act_together(self):
@@ -109,27 +86,19 @@ class Structure:
 
 
 def structure(fields, y):
-    """Find the units and the error of a response.
+    """Find the units and the error of a response `y`, on the scale that is tested.
 
-    Parameters
-    ----------
-    fields : list of Field
-        The factors and places (`fields.tested`).
-    y : ndarray
-        The response on the scale that is tested.
-
-    Returns
-    -------
-    Structure
+    `fields` are the factors and places (`fields.tested`).
     """
     n = len(y)
     known = {field.name for field in fields}
     top = [field for field in fields if field.fixed_by not in known]
     repeating = [f for f in top if f.is_factor and (not f.trend or f.n_levels <= n / REPEATING)]
     chosen = [f for f in top if f.is_factor]
-    if len(repeating) < len(chosen) and n - _n_cells(chosen, n) >= LEAST_REPEAT_DF:
+    n_cells = int(grouped(chosen, np.arange(n)).max()) + 1
+    if len(repeating) < len(chosen) and n - n_cells >= LEAST_REPEAT_DF:
         repeating = chosen  # runs that are equal in every setting
-    single = [f for f in top if not any(f is g for g in repeating)]
+    single = [f for f in top if f not in repeating]
     of_run = _fields.combined([f.codes for f in repeating], n) if repeating else np.arange(n)
     first = _fields.first_of_each(of_run)
     lack = together = LackOfFit(np.nan, 0, 0, np.nan, np.nan)
@@ -137,7 +106,9 @@ def structure(fields, y):
     held = [f for f in top if not f.is_large]
     columns = stack([design(f) for f in held], n)
     if repeating and len(first) < n:
-        absorbed = _absorbed(repeating)
+        # Of large factors, with too many levels for columns, the model takes the largest as means.
+        large = [f for f in repeating if f.is_large]
+        absorbed = max(large, key=lambda f: f.n_levels).codes if large else None
         lack = together = lack_of_fit(y, columns, of_run, absorbed)
         unit, here = _unit(lack, top, repeating)
         if any(_stepped(f, first) for f in held):
@@ -146,23 +117,13 @@ def structure(fields, y):
     additive = orthonormal(columns)
     found = Structure(unit, here, top, repeating, single, of_run, first, lack, together, additive)
     block = None if unit == REPEATS else _block(found, y)
-    return found if block is None else Structure(**{**vars(found), "block": block})
-
-
-def _absorbed(repeating):
-    """Return the levels of the factor that the model takes as means, being too large for columns."""
-    large = [f for f in repeating if f.is_large]
-    return max(large, key=lambda f: f.n_levels).codes if large else None
+    return replace(found, block=block)
 
 
 def _stepped(field, first):
     """Say whether a trend's values stand in several configurations, so that each can have its own mean."""
     few = field.n_levels <= _fields.most_levels(len(field.codes))
     return field.trend and few and len(first) / field.n_levels >= 2
-
-
-def _n_cells(fields, n):
-    return int(_fields.combined([f.codes for f in fields], n).max()) + 1
 
 
 def _unit(lack, fields, repeating):
@@ -199,7 +160,7 @@ def _block(found, y):
     Such a one is a replicate that no name gives away, or interacts with them: the lack of fit of the
     additive model in the settings of the others, the error what differs within them.
     """
-    factors = [f for f in found.active if any(f is g for g in found.repeating)]
+    factors = [f for f in found.active if f in found.repeating]
     if len(factors) < 3 or any(f.is_large for f in factors):
         return None
     units = found.units
@@ -227,39 +188,27 @@ def grouped(fields, units):
 def strata_of(found, fields, y, rank=None):
     """Return the strata of a structure with the tests of its factors; the first is that between units.
 
-    Parameters
-    ----------
-    found : Structure
-    fields : list of Field
-        The factors and places.
-    y : ndarray
-        The response on the scale that is tested.
-    rank : ndarray, optional
-        Rank of start of each run.
-
-    Returns
-    -------
-    list of Stratum
+    `fields` and `y` as of `structure`; `rank` is that of the start of each run.
     """
     n, of_run, block = len(y), found.of_run, found.block
     every = np.arange(n)
-    repeated = found.n_configurations < n
-    nested = [f for f in fields if not any(f is g for g in found.fields)]
+    nested = [f for f in fields if f not in found.fields]
     out = []
     if found.unit == REPEATS:
         cells = Cells.of(of_run, stack([design(f) for f in found.single], n))
         out.append(Stratum(y, every, found.active, rank=rank, cells=cells, more=nested))
-        out += _of_order(y, of_run, rank)
+        if rank is not None:
+            out.append(Stratum(y, every, [], of_run, rank))
     elif block is not None:
         units = found.units
         of_unit, unit_y = found.of_units, means(y, found.of_units)
-        factors = [f for f in found.active if any(f is g for g in found.repeating) and f is not block]
+        factors = [f for f in found.active if f in found.repeating and f is not block]
         groups = grouped(factors, units)
         first = units[_fields.first_of_each(groups)]
         unit_rank = None if rank is None else means(rank, of_unit)
         group_rank = None if rank is None else means(unit_rank, groups)
         out.append(Stratum(means(unit_y, groups), first, factors, rank=group_rank, more=nested))
-        inside = [block, *(f for f in found.active if f is not block and not any(f is g for g in factors))]
+        inside = [block, *(f for f in found.active if f is not block and f not in factors)]
         out.append(Stratum(unit_y, units, inside, groups, unit_rank))
         if found.unit != RUN and found.single:
             out.append(Stratum(y, every, found.single, of_run))
@@ -272,23 +221,14 @@ def strata_of(found, fields, y, rank=None):
     for stratum in out:
         for field in stratum.fields:
             stratum.add(field)
-    _order_tests(out, found, repeated)
+        # Start order is tested among runs, or within configurations, but not between these.
+        between_runs = found.n_configurations == n or found.unit == RUN
+        if stratum.cells is None and (stratum.groups is not None or between_runs):
+            stratum.add_order()
     _unequal(out[0], found)
     for field in nested:
         out += _nested(field, fields, found, out[0], y, rank)
     return out
-
-
-def _of_order(y, of_run, rank):
-    return [] if rank is None else [Stratum(y, np.arange(len(y)), [], of_run, rank)]
-
-
-def _order_tests(strata, found, repeated):
-    """Test start order among runs, or within configurations, but not between these."""
-    for stratum in strata:
-        between = stratum.groups is None
-        if stratum.cells is None and (not between or not repeated or found.unit == RUN):
-            stratum.add_order()
 
 
 def _unequal(stratum, found):
@@ -308,7 +248,7 @@ def _nested(field, fields, found, stratum, y, rank):
     """Test a factor that a finer one fixes: on the means of that one's levels, or on the units."""
     finer = next(f for f in fields if f.name == field.fixed_by)
     others = [f for f in found.fields if f is not finer]
-    if found.unit == RUN and found.block is None and any(finer is f for f in found.active):
+    if found.unit == RUN and found.block is None and finer in found.active:
         beside = [f for f in others if not f.is_large]
         columns = stack([design(f) for f in (*beside, field)], len(y))
         lack = lack_of_fit(y, columns, finer.codes)

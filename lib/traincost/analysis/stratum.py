@@ -55,14 +55,9 @@ class FTest:
 class Stratum:
     """Units with a response, and the tests made on them.
 
-    Attributes
-    ----------
-    y : ndarray
-        About the mean of all units, or of their group.
-    groups : ndarray of int or None
-        Within which the units are compared.
-    order : ndarray or None
-        Mean rank of start of each unit, centred likewise; None where it is not known or equal.
+    `y` is about the mean of all units, or of their group in `groups`, within which they are compared;
+    `order`, the mean rank of start of each unit, is centred likewise; None where it is not known or equal, as
+    its coordinates `order_direction`, of length one.
     """
 
     def __init__(self, y, at, fields, groups=None, rank=None, cells=None, more=()):
@@ -78,13 +73,8 @@ class Stratum:
         order = [] if self.order is None else [self.order[:, None]]
         self._basis = orthonormal(stack([*self._designs.values(), *order], len(self.y)))
         self._at = {name: self._basis.T @ x for name, x in self._designs.items()}
-        self._order_at = None if self.order is None else orthonormal(self._basis.T @ self.order[:, None])
-        self.tests, self.unequal = [], set()
-
-    @property
-    def order_direction(self):
-        """The coordinates of start order, of length one; None where it is not known or equal."""
-        return self._order_at
+        order_at = None if self.order is None else orthonormal(self._basis.T @ self.order[:, None])
+        self.order_direction, self.tests, self.unequal = order_at, [], set()
 
     def slope_of_order(self):
         """Return the change per place in start order with the factors held; 0 where they fix it."""
@@ -146,8 +136,7 @@ class Stratum:
     def add_nested(self, field, others):
         """Add the tests of a factor that a finer one fixes, in place of that one."""
         own = self.span([field])
-        df = self.residual_df(own.shape[1])
-        self.tests.append(FTest(field.name, (), own, own, df))
+        self.tests.append(FTest(field.name, (), own, own, self.residual_df(own.shape[1])))
         if others:
             self._add_held(field.name, self.span(others), self._at[field.name], others)
 
@@ -167,26 +156,23 @@ class Stratum:
         """Add the tests of start order, alone (between all units) and with the factors held."""
         if self.order is None:
             return
+        at, df = self.order_direction, self.residual_df(1)
         if self.groups is None:
-            df = self.residual_df(1)
-            self.tests.append(FTest(START_ORDER, (), self._order_at, self._order_at, df))
+            self.tests.append(FTest(START_ORDER, (), at, at, df))
         if self.fields:
-            held = self.span(self.fields)
-            self._add_held(START_ORDER, held, self._order_at, self.fields)
-        elif self.groups is not None and self.residual_df(1) >= MIN_RESIDUAL_DF:
-            self.tests.append(FTest(START_ORDER, (" ",), self._order_at, self._order_at, self.residual_df(1)))
+            self._add_held(START_ORDER, self.span(self.fields), at, self.fields)
+        elif self.groups is not None and df >= MIN_RESIDUAL_DF:
+            self.tests.append(FTest(START_ORDER, (" ",), at, at, df))
 
     def allow_unequal_spread(self, unequal):
         """Use Welch's F for the factors whose spread differs between levels."""
         by_name = {f.name: f for f in self.fields}
-        self.unequal, tests = unequal, []
-        for test in self.tests:
+        self.unequal = unequal
+        for i, test in enumerate(self.tests):
             if test.factor in unequal and test.factor in by_name:
                 codes = np.unique(by_name[test.factor].codes[self.at], return_inverse=True)[1]
                 partial = self._partial(codes, test.held) if test.held else ()
-                test = replace(test, levels=codes, welch=True, partial=partial)
-            tests.append(test)
-        self.tests = tests
+                self.tests[i] = replace(test, levels=codes, welch=True, partial=partial)
 
     def _partial(self, codes, held):
         """Return (columns, coefficients per coordinate): what the held factors explain beside the levels."""

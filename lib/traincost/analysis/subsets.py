@@ -11,15 +11,15 @@ import numpy as np
 import pandas as pd
 
 from traincost.analysis import fields
-from traincost.columns import PREFIX
-from traincost.errors import ParameterError
+from traincost.columns import PREFIX, settings
+from traincost.errors import ParameterError, require_among
 from traincost.words import level_among, natural
 
 COMPLETED = "completed"
 
 
 def subset(collection, where=None, statuses=None, shortest_s=None, longest_s=None):
-    """Return the runs that meet every condition.
+    """Return the runs that meet every condition, as a collection; possibly none.
 
     Parameters
     ----------
@@ -32,17 +32,15 @@ def subset(collection, where=None, statuses=None, shortest_s=None, longest_s=Non
     shortest_s, longest_s : float, optional
         Range of runtime, both ends kept; an excluded run of unknown runtime is in none.
 
-    Returns
-    -------
-    Collection
-        Possibly without runs.
-
     Raises
     ------
     ParameterError
         A setting, level or status is not one of the collection's, or a range cannot be used.
     """
-    _check_statuses(collection, statuses)
+    of_runs = {*statuses_of(collection.runs), *statuses_of(collection.excluded)}
+    for status in statuses or ():
+        if status != COMPLETED:
+            require_among(status, sorted(of_runs), "statuses", "be statuses of the runs", most=None)
     for name, limit in (("shortest_s", shortest_s), ("longest_s", longest_s)):
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float)):
             raise ParameterError(f"`{name}` must be a number of seconds, got {limit!r}")
@@ -59,13 +57,7 @@ def subset(collection, where=None, statuses=None, shortest_s=None, longest_s=Non
 
 
 def rows_where(table, where):
-    """Say which rows of a table meet conditions on its columns, written as in `subset`.
-
-    Raises
-    ------
-    ParameterError
-        As `subset`.
-    """
+    """Say which rows of a table meet conditions on its columns, written as in `subset`; it raises alike."""
     plain = table.select_dtypes(exclude=["bool", "datetime", "datetimetz", "timedelta"]).add_prefix(PREFIX)
     told = [name for name in plain if not plain[name].map(type).isin([dict, tuple, list]).any()]
     rows = SimpleNamespace(runs=plain[told], excluded=plain[told].head(0))
@@ -78,7 +70,7 @@ def levels(collection, name):
 
     In order of size where the completed runs have numbers, else in natural order; missing last.
     """
-    found = {*_labels(collection.runs, name), *_labels(collection.excluded, name)}
+    found = _known(collection, name)
     if has_numbers(collection, name):
         size = pd.to_numeric(pd.Series(list(found)), errors="coerce")
         return [label for _, label in sorted(zip(size.fillna(np.inf), found, strict=True))]
@@ -102,9 +94,7 @@ def statuses_of(frame):
 
 def settings_of(collection):
     """Return the dotted paths of all settings, those of excluded runs included."""
-    columns = [*collection.runs.columns, *collection.excluded.columns]
-    found = (name.removeprefix(PREFIX) for name in columns if name.startswith(PREFIX))
-    return list(dict.fromkeys(found))
+    return list(settings([*collection.runs, *collection.excluded]))
 
 
 def has_numbers(collection, name):
@@ -116,32 +106,17 @@ def has_numbers(collection, name):
 # -- conditions ----------------------------------------------------------------------------
 
 
-def _check_statuses(collection, statuses):
-    known = {*statuses_of(collection.runs), *statuses_of(collection.excluded)}
-    for status in statuses or ():
-        if status not in known and status != COMPLETED:
-            raise ParameterError(
-                f"`statuses` must be statuses of the runs, got {status!r}; "
-                f"there are: {', '.join(sorted(known))}"
-            )
-
-
 def _condition(collection, name, kept):
     """Return a function that says which rows of a frame of runs meet a condition on a setting."""
-    known = settings_of(collection)
-    if name not in known:
-        raise ParameterError(
-            f"`where` must name settings of the runs, got {name!r}; there are: "
-            f"{', '.join(sorted(known)[:30]) or 'none'}"
-        )
+    require_among(name, sorted(settings_of(collection)), "where", "name settings of the runs")
     if isinstance(kept, dict) and kept:
         return _range_condition(collection, name, kept)
     if not isinstance(kept, list | tuple | dict):
         raise ParameterError(f"`where`: {name!r} must have a list of levels, got {kept!r}")
-    known = {*_labels(collection.runs, name), *_labels(collection.excluded, name)}
+    known = _known(collection, name)
     wanted = {level_among(label(value), known) for value in kept}
     present = levels(collection, name)
-    for absent in sorted(wanted - set(present)):
+    for absent in sorted(wanted - known):
         raise ParameterError(f"`where`: {name!r} has no level {absent!r}; it has: {', '.join(present[:30])}")
     if not wanted:
         return lambda frame: np.full(len(frame), True)
@@ -172,8 +147,11 @@ def _labels(frame, name):
     column = PREFIX + name
     if column not in frame:
         return np.full(len(frame), fields.UNSET, dtype=object)
-    codes, labels, _ = fields.levels(frame[column])
-    return np.array(labels, dtype=object)[codes] if len(frame) else np.empty(0, dtype=object)
+    return fields.labelled(frame[column])
+
+
+def _known(collection, name):
+    return {*_labels(collection.runs, name), *_labels(collection.excluded, name)}
 
 
 # -- rows ----------------------------------------------------------------------------------
@@ -183,8 +161,7 @@ def _rows(collection, keep, keep_excluded):
     """Return the collection of the kept runs, everything else in step with them."""
     number = np.cumsum(keep) - 1  # of each row that is kept
     runs = collection.runs[keep].reset_index(drop=True)
-    sections = collection.sections
-    sections = sections[keep[sections["run"]]]
+    sections = collection.sections[keep[collection.sections["run"]]]
     return replace(
         collection,
         runs=runs,

@@ -18,7 +18,7 @@ from scipy import stats
 from traincost.analysis import fields as _fields
 from traincost.analysis.families import holm
 from traincost.analysis.order import start_ranks
-from traincost.columns import PREFIX
+from traincost.columns import settings
 
 ALPHA = 0.05
 EXPLAINED = 0.5  # of the variance of start rank, from which a setting goes with the order
@@ -45,11 +45,6 @@ UNTRIED = ("completed", "duplicate", "unreadable")  # excluded for a reason that
 
 def order(started_s, runtime_s, described):
     """Return the settings that go with the order in which runs started.
-
-    Parameters
-    ----------
-    started_s, runtime_s : ndarray
-    described : list of fields.Field
 
     Returns
     -------
@@ -171,7 +166,7 @@ def attempts(runs, excluded):
         The completed runs, then the excluded ones that ended otherwise (`UNTRIED` has the others) and
         whose settings are known: the config columns, ``runtime_s``, ``failed`` and ``started_at``.
     """
-    columns = [name for name in runs if name.startswith(PREFIX)]
+    columns = list(settings(runs).values())
     status = excluded["status"].astype("str") if "status" in excluded else pd.Series(dtype="str")
     reason = excluded["reason"].astype("str") if "reason" in excluded else pd.Series(dtype="str")
     ended = ~status.isin(UNTRIED) & ~reason.str.contains("had not begun", regex=False)
@@ -190,15 +185,8 @@ def cap(runtime_s, failed, codes):
 
     At least `CAP_RUNS` and `CAP_SHARE` of the runs lie within `CAP_WIDTH` of the longest, over
     `CAP_DENSER` times as densely as below it, and nowhere else do half as many lie so close: of a
-    collection whose runs of one configuration are that much alike, the slowest are no cap.
-
-    Parameters
-    ----------
-    runtime_s : ndarray
-        Of all runs that were tried; NaN where not known.
-    failed : ndarray of bool
-    codes : ndarray of int
-        Configuration of each run.
+    collection whose runs of one configuration are that much alike, the slowest are no cap. Arguments are of
+    all runs that were tried: `runtime_s` is NaN where not known, `codes` are their configurations.
 
     Returns
     -------
@@ -212,16 +200,16 @@ def cap(runtime_s, failed, codes):
     n = len(y)
     if n < 2 * CAP_RUNS:
         return nothing
-    width = -math.log1p(-CAP_WIDTH)
-    at = y.size - np.searchsorted(y, y[-1] * (1 - CAP_WIDTH), side="left")
+    width, start = -math.log1p(-CAP_WIDTH), y[-1] * (1 - CAP_WIDTH)
+    at = n - np.searchsorted(y, start, side="left")
     below = n - at - np.searchsorted(y, y[-1] * math.exp(-(1 + CAP_BELOW) * width), side="left")
     if at < max(CAP_RUNS, CAP_SHARE * n) or at * CAP_BELOW <= CAP_DENSER * below or n - at < CAP_RUNS:
         return nothing
-    if (known & ~failed & (runtime_s < y[-1] * (1 - CAP_WIDTH))).sum() < CAP_RUNS:
+    if (known & ~failed & (runtime_s < start)).sum() < CAP_RUNS:
         return nothing  # all that completed take the same time
     rest = y[: n - at]
     elsewhere = np.searchsorted(rest, rest * math.exp(width), side="right") - np.arange(len(rest))
-    is_capped = known & (runtime_s >= y[-1] * (1 - CAP_WIDTH))
+    is_capped = known & (runtime_s >= start)
     if 2 * elsewhere.max() >= at or len(np.unique(codes[is_capped])) < 2:
         return nothing
     row = (y[-1], int(at), int((failed & is_capped).sum()), n)
@@ -233,15 +221,9 @@ def cap(runtime_s, failed, codes):
 def by_level(happened, described):
     """Return the levels of which something happened to more runs than to the others.
 
-    The statistic is Pearson's chi square of a setting's levels by what happened. It is set against
-    that of shuffled runs; of shuffled configurations, with all their runs, where at least
+    The statistic is Pearson's chi square of a setting's levels by what happened, a truth value of each run.
+    It is set against that of shuffled runs; of shuffled configurations, with all their runs, where at least
     `MIN_CONFIGURATIONS` are repeated, since runs of one configuration end alike.
-
-    Parameters
-    ----------
-    happened : ndarray of bool
-    described : list of fields.Field
-        Of the same runs.
 
     Returns
     -------
@@ -257,12 +239,9 @@ def by_level(happened, described):
         return pd.DataFrame(columns=columns)
     sizes, hits, first = _shuffled_units(happened, candidates)
     shown = [_fields.bins(field) for field in candidates]
-    p = _chi_square_p([codes[first] for codes, _ in shown], hits - sizes * total / n, sizes)
+    p = holm(_chi_square_p([codes[first] for codes, _ in shown], hits - sizes * total / n, sizes))
     rows = [
-        _worst(field, codes, labels, happened, own)
-        for field, (codes, labels), own in zip(
-            candidates, shown, holm(np.asarray(p, dtype=float)), strict=True
-        )
+        _worst(field, *bins, happened, own) for field, bins, own in zip(candidates, shown, p, strict=True)
     ]
     table = pd.DataFrame(rows, columns=columns)
     return table[table["p"] <= ALPHA].sort_values("p", kind="stable", ignore_index=True)
@@ -307,13 +286,7 @@ def _chi_square_p(codes, beyond, sizes):
 
 
 def missing(failed, described):
-    """Return the configurations of a grid of which no run completed.
-
-    Parameters
-    ----------
-    failed : ndarray of bool
-    described : list of fields.Field
-        Of the same runs.
+    """Return the configurations of a grid of which no run completed, by which of the described runs failed.
 
     Returns
     -------
@@ -329,15 +302,14 @@ def missing(failed, described):
     n_cells = math.prod(f.n_levels for f in crossed)
     if len(crossed) < 2 or n_cells > MAX_CELLS:
         return nothing
-    cell = np.zeros(len(failed), dtype=np.int64)
-    for f in crossed:
-        cell = cell * f.n_levels + f.codes
+    shape = [f.n_levels for f in crossed]
+    cell = np.ravel_multi_index([f.codes for f in crossed], shape)
     tried = np.bincount(cell, minlength=n_cells)
     completed = np.bincount(cell, ~failed, minlength=n_cells)
     if (tried > 0).mean() < IS_GRID:
         return nothing
     lacking = np.flatnonzero(completed == 0)
-    at = np.unravel_index(lacking, [f.n_levels for f in crossed])
+    at = np.unravel_index(lacking, shape)
     levels = zip(*([f.labels[i] for i in codes] for f, codes in zip(crossed, at, strict=True)), strict=True)
     table = pd.DataFrame({"levels": list(levels), "n_failed": tried[lacking]})
     table.attrs.update(factors=[f.name for f in crossed], n_cells=n_cells)
@@ -351,34 +323,26 @@ def _is_crossed(field):
 
 def pruned(excluded):
     """Return the excluded runs that were ended for their score."""
-    told = _told(excluded, ("status", "reason"), "prun")
-    return excluded[told]
+    return excluded[_told(excluded, ("status", "reason"), "prun")]
 
 
 def resumed(notes, excluded):
     """Return ``run_id`` and ``note`` of the runs that were resumed, as far as their records tell."""
+    columns = ["run_id", "note"]
     rows = [
-        frame[_told(frame, (name,), "resumed")][["run_id", name]].set_axis(["run_id", "note"], axis=1)
+        frame[_told(frame, (name,), "resumed")][["run_id", name]].set_axis(columns, axis=1)
         for frame, name in ((notes, "note"), (excluded, "reason"))
         if name in frame and "run_id" in frame
     ]
-    return (
-        pd.concat(rows, ignore_index=True).drop_duplicates("run_id")
-        if rows
-        else pd.DataFrame(columns=["run_id", "note"])
-    )
+    found = pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=columns)
+    return found.drop_duplicates("run_id")
 
 
 def _told(frame, columns, word):
     told = np.zeros(len(frame), dtype=bool)
-    for name in columns:
-        if name in frame:
-            told |= (
-                frame[name]
-                .astype("str")
-                .str.contains(word, case=False, regex=False, na=False)
-                .to_numpy(dtype=bool)
-            )
+    for name in set(columns) & set(frame):
+        texts = frame[name].astype("str")
+        told |= texts.str.contains(word, case=False, regex=False, na=False).to_numpy(dtype=bool)
     return told
 
 
@@ -388,15 +352,9 @@ def _told(frame, columns, word):
 def drawn_at_random(described, rank):
     """Return the settings that look drawn at random, as in a random search.
 
-    Numbers of which hardly any repeats between configurations, and that go neither with each other,
-    nor with another setting, nor with start order.
-
-    Parameters
-    ----------
-    described : list of fields.Field
-        Of all runs that were tried.
-    rank : ndarray, or None
-        Rank of their starts; where there is none, two such settings are asked for.
+    Numbers of which hardly any repeats between configurations, and that go neither with each other, nor with
+    another setting, nor with start order. The described fields are of all runs that were tried; where their
+    starts have no rank, two such settings are asked for.
 
     Returns
     -------

@@ -45,57 +45,34 @@ _COLUMNS = [
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What the tests of a response amount to.
+    """What the tests of a response amount to."""
 
-    Attributes
-    ----------
-    table : DataFrame
-        A row per factor and place: ``factor``, ``p_alone``, ``p_held`` (family-wise, NaN where the test
-        cannot be made), ``held`` (names), ``verdict``, ``n_permutations``; ``entangled_with`` (factors
-        that it is tied to: an association with p at most 5 %, and an effect of their own),
-        ``entangled_r_squared`` (the share of each that goes with it), ``tested_on`` (the finer factor
-        whose level means it was tested on, or empty), ``unequal_spread``, ``start_share`` (of the rank
-        of start that it explains; NaN where starts tell nothing), ``lacks`` (what a test would need),
-        ``hold_too_few`` (whether it could be tested alone only).
-    start : dict
-        ``verdict``, ``p_alone`` and ``p_held`` of start order, and ``change``, that of the response from the
-        first start to the last; empty where it is not tested.
-    structure : Structure or None
-    strata : list of Stratum
-        The first is that between units.
-    """
-
+    # A row per factor and place: ``factor``, ``p_alone``, ``p_held`` (family-wise, NaN where the test cannot
+    # be made), ``held`` (names), ``verdict``, ``n_permutations``; ``entangled_with`` (factors that it is tied
+    # to: an association with p at most 5 %, and an effect of their own), ``entangled_r_squared`` (the share
+    # of each that goes with it), ``tested_on`` (the finer factor whose level means it was tested on, or
+    # empty), ``unequal_spread``, ``start_share`` (of the rank of start that it explains; NaN where starts
+    # tell nothing), ``lacks`` (what a test would need), ``hold_too_few`` (whether it could be tested alone
+    # only).
     table: pd.DataFrame
+    # ``verdict``, ``p_alone`` and ``p_held`` of start order, and ``change``, that of the response from the
+    # first start to the last; empty where it is not tested.
     start: dict
-    structure: object
-    strata: list
+    structure: object  # strata.Structure, or None
+    strata: list  # of Stratum; the first is that between units
 
 
 def family_wise(fields, y, start=None, n_permutations=N_PERMUTATIONS):
-    """Test all factors of a response, and say what the tests amount to.
+    """Test all factors and places of a response `y`, and say what the tests amount to.
 
-    Parameters
-    ----------
-    fields : list of Field
-        The factors and places.
-    y : ndarray
-        The response on the scale that is tested, a value per run.
-    start : ndarray, optional
-        When each run was started, on any scale.
-    n_permutations : int
-
-    Returns
-    -------
-    Judged
+    `y` is on the scale that is tested, a value per run; `start` says when each was started, on any scale.
     """
     if not fields:
         return Judged(pd.DataFrame(columns=_COLUMNS), {}, None, [])
     centred = y - y.mean()
     if (centred**2).sum() <= NEGLIGIBLE * len(y) * max(1.0, y.mean() ** 2):
-        rows = [
-            (f.name, np.nan, np.nan, (), NO_VARIATION, 0, (), (), "", False, np.nan, "", False)
-            for f in fields
-        ]
+        nothing = np.nan, np.nan, (), NO_VARIATION, 0, (), (), "", False, np.nan, "", False
+        rows = [(f.name, *nothing) for f in fields]
         return Judged(pd.DataFrame(rows, columns=_COLUMNS), {}, None, [])
     found = structure(fields, y)
     rank = None if start is None else stats.rankdata(start)
@@ -158,7 +135,7 @@ class _Evidence:
         share = np.nan if self.rank is None else start_share(field, self.rank)
         verdict = self._verdict(field, alone, held, linked, share)
         unequal = field.name in self.strata[0].unequal
-        nested = field.fixed_by if not any(field is f for f in self.structure.fields) else ""
+        nested = field.fixed_by if field not in self.structure.fields else ""
         lacks = self._lacks(field, unequal) if verdict == TOO_FEW else ""
         hold_too_few = bool(verdict == DEPENDS and np.isnan(held) and self._others(field) and not nested)
         return (
@@ -173,7 +150,7 @@ class _Evidence:
         """Return the factors tied to one, with R²: associated with it, and with an effect of their own."""
         tied = {}
         for stratum in self.strata:
-            if any(field is f for f in stratum.fields):
+            if field in stratum.fields:
                 own = stratum.linear(field)
                 for other in stratum.fields:
                     if other is not field and self.raw.get((other.name, "alone"), 1.0) <= ALPHA:
@@ -192,7 +169,7 @@ class _Evidence:
         if field.name in self.strata[0].unequal and not self._estimable(field):
             return TOO_FEW
         structure = self.structure
-        if structure.here and any(field is f for f in structure.repeating):
+        if structure.here and field in structure.repeating:
             which = "alone" if np.isnan(held) else "held"
             if self.p[field.name, which] > ALPHA:
                 return CHANCE
@@ -222,12 +199,11 @@ class _Evidence:
         if unequal:
             return f"at least two levels with {MIN_LEVEL} runs each, as their spread differs"
         for stratum in self.strata:
-            if any(field is f for f in stratum.fields):
+            if field in stratum.fields:
                 rank = stratum.span([field]).shape[1] if not field.is_large else field.n_levels - 1
                 left = max(0, stratum.residual_df(rank))
                 unit = "configurations" if self.structure.unit == CONFIGURATION else "runs"
-                n = len(stratum.y)
-                values = f"{n} {unit} for {field.n_levels} values"
+                values = f"{len(stratum.y)} {unit} for {field.n_levels} values"
                 return f"{values} leave {left} of {MIN_ALONE_DF} degrees of freedom"
         return f"{field.fixed_by} has too few levels to compare"
 
@@ -238,18 +214,15 @@ class _Evidence:
         alone, held = (self.p.get((START_ORDER, which), np.nan) for which in ("alone", "held"))
         if np.isnan(alone) and np.isnan(held):
             return {}
-        share = [self._share_in_first(f) for f in self.strata[0].fields]
-        free = all(s < LOOSELY_ORDERED for s in share)
+        free = all(self._share_in_first(f) < LOOSELY_ORDERED for f in self.strata[0].fields)
         if held <= ALPHA or (np.isnan(held) and alone <= ALPHA and free):
             verdict = DEPENDS
         else:
             verdict = GOES_WITH if alone <= ALPHA and not free else CHANCE
-        return {"verdict": verdict, "p_alone": alone, "p_held": held, "change": self._drift()}
-
-    def _drift(self):
-        """Return how much the response changed from the first start to the last, the factors held."""
+        # How much the response changed from the first start to the last, the factors held.
         stratum = next(s for s in reversed(self.strata) if any(t.factor == START_ORDER for t in s.tests))
-        return stratum.slope_of_order() * float(np.ptp(self.rank))
+        change = stratum.slope_of_order() * float(np.ptp(self.rank))
+        return {"verdict": verdict, "p_alone": alone, "p_held": held, "change": change}
 
     def _share_in_first(self, field):
         first = self.strata[0]

@@ -44,32 +44,16 @@ MAX_NAME = 300  # characters of a name that are read
 
 @dataclass(frozen=True, eq=False)
 class Processor:
-    """One processor.
-
-    Attributes
-    ----------
-    name : str
-    aliases : tuple of str
-        Other spellings, in lower case.
-    rates : dict
-        Precision to peak FLOP/s, dense.
-    has_tensor_cores : bool
-    memory_gib, tdp_w : float, or None
-    dies : int
-        Of one unit.
-    unit : str
-        What the row is of: chip, module, board, wafer, and what it consists of.
-    release, source, confidence, note : str
-    """
+    """One processor."""
 
     name: str
-    aliases: tuple
-    rates: dict
+    aliases: tuple  # other spellings, in lower case
+    rates: dict  # precision to peak FLOP/s, dense
     has_tensor_cores: bool
     memory_gib: float | None
     tdp_w: float | None
-    dies: int
-    unit: str
+    dies: int  # of one unit
+    unit: str  # what the row is of: chip, module, board, wafer, and what it consists of
     release: str
     source: str
     confidence: str
@@ -78,61 +62,30 @@ class Processor:
 
 @dataclass(frozen=True)
 class Named:
-    """What a name means.
+    """What a name means."""
 
-    Attributes
-    ----------
-    processors : tuple of Processor
-        More than one where the name is of several, with different rates.
-    units : float
-        How many units of the table the named thing is: 0.5 a core, 8 an eight-chip node.
-    by_halves : bool
-        Whether the count beside it may be of halves (cores, dies): the name does not say.
-    is_slice : bool
-        Whether the named thing is a whole slice or node, so that a count beside it is of these.
-    question : str
-        What has to be asked before there is a rate; empty where nothing is.
-    """
-
-    processors: tuple = ()
-    units: float = 1.0
-    by_halves: bool = False
-    is_slice: bool = False
-    question: str = ""
+    processors: tuple = ()  # more than one where the name is of several, with different rates
+    units: float = 1.0  # how many units of the table the named thing is: 0.5 a core, 8 an eight-chip node
+    by_halves: bool = False  # the count beside it may be of halves (cores, dies): the name does not say
+    is_slice: bool = False  # it is a whole slice or node, so that a count beside it is of these
+    question: str = ""  # what has to be asked before there is a rate; empty where nothing is
 
 
 @dataclass(frozen=True)
 class Rate:
-    """A peak rate.
+    """A peak rate."""
 
-    Attributes
-    ----------
-    flop_per_s : float
-        Of the thing named.
-    low, high : float
-        The least and greatest where the name is of several processors; else the rate.
-    precision, note, source, confidence : str
-        What was taken, any fall-back included, and how it is known.
-    by_halves, is_slice : bool
-        As of `Named`.
-    has_tensor_cores : bool
-        Whether the rate is of tensor cores, or of a chip that has nothing else.
-    family : str
-        A short name of the processor, for the utilisation that its kind reaches.
-    tdp_w : float, or None
-    """
-
-    flop_per_s: float
-    low: float
+    flop_per_s: float  # of the thing named
+    low: float  # the least and greatest where the name is of several processors; else the rate
     high: float
-    precision: str
-    note: str
+    precision: str  # what was taken
+    note: str  # the same in words, any fall-back included
     source: str
     confidence: str
-    by_halves: bool = False
+    by_halves: bool = False  # as of `Named`
     is_slice: bool = False
-    has_tensor_cores: bool = True
-    family: str = ""
+    has_tensor_cores: bool = True  # the rate is of tensor cores, or of a chip that has nothing else
+    family: str = ""  # a short name of the processor, for the utilisation that its kind reaches
     tdp_w: float | None = None
 
 
@@ -140,19 +93,14 @@ def _read():
     text = (resources.files(__package__) / "accelerators.csv").read_text(encoding="utf-8")
     for row in csv.DictReader(text.splitlines()):
         yield Processor(
-            name=row["name"],
+            **{name: row[name] for name in ("name", "unit", "release", "source", "confidence", "note")},
             aliases=tuple(row["aliases"].split(";")),
             rates={p: float(row[column]) for p, column in _COLUMNS.items() if row[column]},
-            has_tensor_cores=("no tensor cores" not in row["note"] and bool(row["fp16_tensor_fp32acc"]))
-            or bool(row["bf16_tensor"]),
+            has_tensor_cores=bool(row["bf16_tensor"])
+            or ("no tensor cores" not in row["note"] and bool(row["fp16_tensor_fp32acc"])),
             memory_gib=float(row["memory_gib"]) if row["memory_gib"] else None,
             tdp_w=float(row["tdp_w"]) if row["tdp_w"] else None,
             dies=int(row["dies_per_chip"]),
-            unit=row["unit"],
-            release=row["release"],
-            source=row["source"],
-            confidence=row["confidence"],
-            note=row["note"],
         )
 
 
@@ -177,13 +125,7 @@ def find(name):
 
 @lru_cache(maxsize=4096)
 def identify(name):
-    """Say what a name as papers write it means.
-
-    Returns
-    -------
-    Named
-        Without processors where none is known.
-    """
+    """Say what a name as papers write it means; `Named` without processors where none is known."""
     name = name[:MAX_NAME]
     found = tuple(dict.fromkeys(p for part in _SEVERAL.split(name) if (p := _find(part))))
     if len({tuple(sorted(p.rates.items())) for p in found}) == 1:
@@ -199,31 +141,20 @@ def identify(name):
     if _NODE.search(name) or _DGX.search(name):
         count = count or (_CHIPS_OF_A_DGX if _DGX.search(name) else None)
         if count is None:
-            return Named(found, question=_of_a_node(name, processor))
+            as_written = f"'8x {processor.aliases[0].upper()} node', or give the number of chips"
+            return Named(found, question=f"{name!r}: how many chips has it? Write it as {as_written}")
         return Named(found, float(count), is_slice=not _NODE.search(name))
-    return _part_of(name, processor)
-
-
-def _of_a_node(name, processor):
-    return (
-        f"{name!r}: how many chips has it? Write it as '8x {processor.aliases[0].upper()} node', "
-        "or give the number of chips"
-    )
-
-
-def _part_of(name, processor):
-    """Say whether a name is of a whole unit, of a core or die of it, or of either."""
+    # Of a whole unit, of a core or die of it, or of either.
     if _CORE.search(name) and processor.name.startswith("Google"):
-        return Named((processor,), 0.5 if processor.name in _TWO_CORES else 1.0)
+        return Named(found, 0.5 if processor.name in _TWO_CORES else 1.0)
     if _DIE.search(name) and processor.dies > 1:
-        return Named((processor,), 1 / processor.dies)
-    by_halves = processor.name in _COUNTED_BY_HALVES and not _CHIP.search(name)
-    return Named((processor,), by_halves=by_halves)
+        return Named(found, 1 / processor.dies)
+    return Named(found, by_halves=processor.name in _COUNTED_BY_HALVES and not _CHIP.search(name))
 
 
 def _find(name):
     words = _words(name)
-    matching = ((variants, n, processor) for alias, variants, n, processor in _ALIASES if alias <= words)
+    matching = (match for alias, *match in _ALIASES if alias <= words)
     return max(matching, key=lambda match: match[:2], default=(0, 0, None))[2]
 
 
@@ -251,35 +182,26 @@ def why_unknown(name):
     if named.question:
         return named.question
     if named.processors:
-        (processor, *_) = named.processors
-        return (
-            f"no dense rate of {processor.name} is known ({processor.note or 'none printed'}); give its rate"
-        )
+        processor = named.processors[0]
+        why = processor.note or "none printed"
+        return f"no dense rate of {processor.name} is known ({why}); give its rate"
     near = nearest(name)
     return f"no rate for {name!r}" + (f"; the nearest known are {', '.join(near)}" if near else "")
 
 
 @lru_cache(maxsize=4096)
 def rate_of(name, precision=""):
-    """Look up the peak rate of what a name is of.
+    """Look up the peak `Rate` of what a name is of.
+
+    None for an unknown processor, or where something has to be asked (`why_unknown`).
 
     Parameters
     ----------
     name : str
         As a paper writes it: "NVIDIA Tesla V100", "TPU v3 cores", "8x A100 node".
     precision : str
-        One of `PRECISIONS`; left out, the best of `DEFAULT` that its tensor cores have, and fp32 of a
-        processor without.
-
-    Returns
-    -------
-    Rate, or None
-        None for an unknown processor, or where something has to be asked (`why_unknown`).
-
-    Raises
-    ------
-    ValueError
-        `precision` is not one of `PRECISIONS`.
+        One of `PRECISIONS`, ValueError for another; left out, the best of `DEFAULT` that its tensor cores
+        have, and fp32 of a processor without.
     """
     if precision and precision not in PRECISIONS:
         raise ValueError(f"`precision` must be one of {', '.join(PRECISIONS)}, got {precision!r}")
@@ -289,9 +211,8 @@ def rate_of(name, precision=""):
     rates = [_of(processor, precision) for processor in named.processors]
     if None in rates:
         return None
-    values = [
-        processor.rates[taken] * named.units for processor, taken in zip(named.processors, rates, strict=True)
-    ]
+    pairs = list(zip(named.processors, rates, strict=True))
+    values = [processor.rates[taken] * named.units for processor, taken in pairs]
     middle = (min(values) * max(values)) ** 0.5 if len(values) > 1 else values[0]
     first = named.processors[0]
     return Rate(
@@ -304,17 +225,13 @@ def rate_of(name, precision=""):
         "; ".join(dict.fromkeys(p.confidence for p in named.processors)),
         named.by_halves,
         named.is_slice,
-        all(
-            p.has_tensor_cores and taken not in ("fp32", "fp64")
-            for p, taken in zip(named.processors, rates, strict=True)
-        ),
+        all(p.has_tensor_cores and taken not in ("fp32", "fp64") for p, taken in pairs),
         first.name if len(named.processors) == 1 else "several",
         first.tdp_w,
     )
 
 
 def _of(processor, precision):
-    """Return the precision whose rate is taken, or None."""
     usual = DEFAULT if processor.has_tensor_cores else ("fp32", *DEFAULT)
     return next((p for p in (precision, *usual) if p in processor.rates), None)
 

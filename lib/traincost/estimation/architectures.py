@@ -8,12 +8,11 @@ head counts once, tied or not. Training is three forward passes, four where acti
 Contract: a mapping in, a `Model` out; no file, no torch.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from traincost.errors import ParameterError
 from traincost.estimation.decoders import DECODERS
 from traincost.estimation.encoders import ENCODERS
-from traincost.estimation.layers import Model
 
 FORWARD_BACKWARD, WITH_RECOMPUTATION = 3, 4
 BYTES_OF_WEIGHTS = 2  # bf16
@@ -24,21 +23,9 @@ FAMILIES = tuple(sorted(_FAMILIES))
 
 
 def count(config):
-    """Count a model by its configuration.
+    """Count a model by its configuration, what a ``config.json`` of Hugging Face holds.
 
-    Parameters
-    ----------
-    config : mapping
-        What a ``config.json`` of Hugging Face holds.
-
-    Returns
-    -------
-    Model
-
-    Raises
-    ------
-    ParameterError
-        It is no configuration, of a family that is not known, or has a value that cannot be.
+    `ParameterError` where it is none, of a family that is not known, or has a value that cannot be.
     """
     if not isinstance(config, dict) or not isinstance(config.get("model_type"), str):
         raise ParameterError("the configuration has no `model_type`: is it a config.json of Hugging Face?")
@@ -48,44 +35,26 @@ def count(config):
     text = config.get("text_config")
     if isinstance(text, dict):
         model = _FAMILIES[family]({**config, **text})
-        return Model(
-            **{
-                **vars(model),
-                "notes": (*model.notes, "the text model alone; what sees images is not counted"),
-            }
-        )
+        note = "the text model alone; what sees images is not counted"
+        return replace(model, notes=(*model.notes, note))
     return _FAMILIES[family](config)
 
 
 @dataclass(frozen=True)
 class Training:
-    """FLOP and memory of a training.
-
-    Attributes
-    ----------
-    tokens, context : int
-    linear_flop_per_token, attention_full_flop_per_token, attention_causal_flop_per_token : float
-        Of a forward pass.
-    flop, flop_causal, flop_recomputed : float
-        Of the training: with all scores (the convention of PaLM and Megatron), with those that a causal mask
-        leaves, and as executed where all activations are recomputed.
-    flop_6n, flop_6n_active, flop_6n_non_embedding : float
-        6 N D with all, with the active, and with the active parameters that are no embeddings.
-    weights_bytes, gradients_bytes, optimizer_bytes : int
-        In bf16, with Adam in fp32.
-    """
+    """FLOP and memory of a training, with weights in bf16 and Adam in fp32."""
 
     tokens: float
     context: int
-    linear_flop_per_token: float
+    linear_flop_per_token: float  # of a forward pass, as the next two
     attention_full_flop_per_token: float
     attention_causal_flop_per_token: float
-    flop: float
-    flop_causal: float
-    flop_recomputed: float
-    flop_6n: float
-    flop_6n_active: float
-    flop_6n_non_embedding: float
+    flop: float  # of the training, with all scores (the convention of PaLM and Megatron)
+    flop_causal: float  # with those scores that a causal mask leaves
+    flop_recomputed: float  # as executed where all activations are recomputed
+    flop_6n: float  # 6 N D with all parameters
+    flop_6n_active: float  # with the active ones
+    flop_6n_non_embedding: float  # with the active ones that are no embeddings
     weights_bytes: int
     gradients_bytes: int
     optimizer_bytes: int
@@ -94,17 +63,8 @@ class Training:
 def train(model, tokens=None, context=None):
     """Say what training a model takes.
 
-    Parameters
-    ----------
-    model : Model
-    tokens : float, optional
-        Processed in the whole training (images or clips for models of these); one if left out.
-    context : int, optional
-        Tokens of a sequence; that of the configuration if left out.
-
-    Returns
-    -------
-    Training
+    `tokens` are those processed in the whole training (images or clips for models of these), one if left out;
+    `context` are those of a sequence, as in the configuration if left out.
     """
     context = context or model.context
     units = 1 if tokens is None else tokens

@@ -54,33 +54,32 @@ def hours_terms(row, rate):
     """Return the drawn factors of processor-seconds × peak rate."""
     if row.burden_flop > 0:
         return {"burden": drawn_figure(row, "burden_flop")}
-    if row.processor_hours > 0:
-        terms = {"hours": drawn_figure(row, "processor_hours") * 3600}
-    else:
-        terms = {"processors": drawn_figure(row, "processors"), "time": drawn_figure(row, "time_s")}
+    terms = _seconds(row)[1]
     if row.rate_flop_per_s > 0:
         return {**terms, "rate": drawn_figure(row, "rate_flop_per_s")}
     if rate.low < rate.high:
         return {**terms, "rate": rate.low * (rate.high / rate.low) ** uncertainty.uniforms("rate")}
+    terms["rate"] = rate.flop_per_s
     if rate.by_halves:
-        return {**terms, "rate": rate.flop_per_s, "whole or half": uncertainty.either("halves", _HALVES)}
-    return {**terms, "rate": rate.flop_per_s}
+        terms["whole or half"] = uncertainty.either("halves", _HALVES)
+    return terms
+
+
+def _seconds(row):
+    """Return the processor-seconds, NaN where not known, and their drawn factors."""
+    if row.processor_hours > 0:
+        return row.processor_hours * 3600, {"hours": drawn_figure(row, "processor_hours") * 3600}
+    terms = {"processors": drawn_figure(row, "processors"), "time": drawn_figure(row, "time_s")}
+    return row.processors * row.time_s, terms
 
 
 def hardware(row, rate, burden):
     """Return the candidates of hardware time, best evidence first.
 
-    Parameters
-    ----------
-    row : figures of a system
-    rate : accelerators.Rate, or None where the burden or the rate is as given
-    burden : float
-        FLOP at the peak.
+    `rate` is None where the burden or the rate is as given; `burden` is FLOP at the peak.
     """
-    found = []
     throughput = measured(row)
-    if throughput:
-        found.append(throughput)
+    found = [throughput] if throughput else []
     if not np.isfinite(burden):
         return found
     terms = hours_terms(row, rate)
@@ -98,39 +97,29 @@ def hardware(row, rate, burden):
 
 def measured(row):
     """Return the candidate of a measured throughput over the hours, or None."""
-    if row.processor_hours > 0:
-        seconds, value = {"hours": drawn_figure(row, "processor_hours") * 3600}, row.processor_hours * 3600
-    elif row.processors > 0 and row.time_s > 0:
-        seconds = {"processors": drawn_figure(row, "processors"), "time": drawn_figure(row, "time_s")}
-        value = row.processors * row.time_s
-    else:
+    value, terms = _seconds(row)
+    if not value > 0:
         return None
+    n, is_total = active_parameters(row)
     wall = {"wall clock": uncertainty.by_quantiles("wall clock", WALL_CLOCK)}
     if row.achieved_flop_per_s > 0:
-        terms = {**seconds, "throughput": drawn_figure(row, "achieved_flop_per_s"), **wall}
-        how = "hours × FLOP/s achieved by one processor"
-        return Candidate(MEASURED, value * row.achieved_flop_per_s, how, "", product(terms), terms)
-    n, is_total = active_parameters(row)
-    if row.tokens_per_s_per_processor > 0 and n > 0 and not is_total:
-        per_token = 6 * n
-        terms = {**seconds, "throughput": drawn_figure(row, "tokens_per_s_per_processor") * per_token, **wall}
-        terms["model form"] = model_form("")
-        how = "hours × tokens a second × 6 N"
-        return Candidate(
-            MEASURED, value * row.tokens_per_s_per_processor * per_token, how, "", product(terms), terms
-        )
-    return None
+        terms |= {"throughput": drawn_figure(row, "achieved_flop_per_s"), **wall}
+        value, how = value * row.achieved_flop_per_s, "hours × FLOP/s achieved by one processor"
+    elif row.tokens_per_s_per_processor > 0 and n > 0 and not is_total:
+        throughput = drawn_figure(row, "tokens_per_s_per_processor") * (6 * n)
+        terms |= {"throughput": throughput, **wall, "model form": model_form("")}
+        value, how = value * row.tokens_per_s_per_processor * (6 * n), "hours × tokens a second × 6 N"
+    else:
+        return None
+    return Candidate(MEASURED, value, how, "", product(terms), terms)
 
 
 def stated_utilisation(row):
     """Return a stated utilisation in model FLOP, its drawn factors, and how; None where none is."""
     wall = {"wall clock": uncertainty.by_quantiles("wall clock", WALL_CLOCK)}
     if 0 < row.utilisation <= 1:
-        return (
-            row.utilisation,
-            {"utilisation": drawn_figure(row, "utilisation"), **wall},
-            f"MFU {row.utilisation:.3g} stated",
-        )
+        terms = {"utilisation": drawn_figure(row, "utilisation"), **wall}
+        return row.utilisation, terms, f"MFU {row.utilisation:.3g} stated"
     if 0 < row.hfu <= 1:
         low, high = {"full": (0.75, 0.75), "none": (1.0, 1.0)}.get(row.recomputation, HFU_TO_MFU)
         share = math.sqrt(low * high)

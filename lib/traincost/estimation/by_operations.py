@@ -31,13 +31,7 @@ TOKENS_PER_WORD = Quantity(4 / 3, 1.2, 1.5, quantities.WITHIN)
 
 
 def operations(row):
-    """Return the candidate of counted operations, or None, and why not.
-
-    Returns
-    -------
-    tuple of (Candidate or None, str)
-        The second says what is missing or wrong.
-    """
+    """Return the candidate of counted operations, or None, and what is missing or wrong."""
     if row.operations_flop > 0:
         how = row.operations_note or "as given"
         return Candidate(COUNTED, row.operations_flop, how, "", row.operations_flop), ""
@@ -58,8 +52,8 @@ def _relative(row, figure):
 
 
 def _language(row):
-    tokens, of_data_set, how = _tokens(row)
-    if tokens is None:
+    figures, how = _tokens(row)
+    if not figures:
         return None, how
     n, is_total = active_parameters(row)
     frozen = row.frozen_parameters if row.frozen_parameters > 0 else row.frozen_share * n
@@ -69,13 +63,12 @@ def _language(row):
     figure = "active_parameters" if row.active_parameters > 0 else "parameters"
     through = 4 if row.gradients_through_frozen else 2
     per_token = 6 * (n - frozen) + through * frozen
-    terms = {
-        "parameters": drawn_figure(row, figure) / getattr(row, figure) if n == getattr(row, figure) else 1.0
-    }
-    terms |= tokens
-    drawn_tokens = product({k: v for k, v in terms.items() if k != "parameters"})
-    value_tokens = _value_of(row)
-    extra, more = _of_stage(row, value_tokens)
+    tokens = {_NAMES.get(name, name): drawn_figure(row, name) for name in figures}
+    n_tokens = math.prod(getattr(row, name) for name in figures)
+    if figures == ("words",):
+        tokens["tokens a word"] = uncertainty.of_quantity(TOKENS_PER_WORD, "words")
+        n_tokens *= TOKENS_PER_WORD.value
+    extra, more = _of_stage(row, n_tokens)
     kind, of_class, share, note = COUNTED, "", 1.0, "6 N D" if not frozen else f"(6 N + {through} N frozen) D"
     if row.active_parameters > 0 or (n != row.parameters):
         of_class = "experts" if row.parameters > n else ""
@@ -83,15 +76,15 @@ def _language(row):
     elif is_total:
         kind, of_class, share = BY_TOTAL, EXPERTS, ACTIVE_SHARE
         note += f", N the total of a mixture of experts, {ACTIVE_SHARE:g} of it active assumed"
-    if of_data_set and not of_class:
-        of_class = DENSE_RECENT if _is_recent(row) else DENSE
-    if of_data_set and "reported" in row.stated_note.lower():
-        of_class = REPORTED
+    if "dataset_tokens" in figures:
+        of_class = of_class or (DENSE_RECENT if _is_recent(row) else DENSE)
+        of_class = REPORTED if "reported" in row.stated_note.lower() else of_class
     form = model_form(of_class)
-    terms["model form"] = form
-    value = (per_token * value_tokens + extra) * share
-    draws = (per_token * terms["parameters"] * drawn_tokens + extra) * form
+    parameters = _relative(row, figure) if n == getattr(row, figure) else 1.0
+    value = (per_token * n_tokens + extra) * share
+    draws = (per_token * parameters * product(tokens) + extra) * form
     calibrated = of_class if of_class in OF_THE_LIST else ""
+    terms = {"parameters": parameters, **tokens, "model form": form}
     return Candidate(kind, value, note + how + more, calibrated, draws, terms), ""
 
 
@@ -100,51 +93,34 @@ def _is_recent(row):
     return recent and row.domain.strip().lower() == "language" and row.confidence == "confident"
 
 
+_NAMES = {"dataset_tokens": "data set", "batch_size": "batch size"}  # of figures among the terms
+
+
 def _tokens(row):
-    """Return drawn factors of the tokens, whether they are a data set's, and a note; or None, and why."""
+    """Return the figures whose product is the tokens, and a note; or none, and why."""
     if row.tokens > 0:
-        return {"tokens": drawn_figure(row, "tokens")}, False, ""
+        return ("tokens",), ""
     if row.words > 0:
-        tokens = {
-            "words": drawn_figure(row, "words"),
-            "tokens a word": uncertainty.of_quantity(TOKENS_PER_WORD, "words"),
-        }
-        return tokens, False, ", D from words at 4/3 tokens each"
+        return ("words",), ", D from words at 4/3 tokens each"
     if row.steps > 0 and row.batch_size > 0:
-        tokens = {"steps": drawn_figure(row, "steps"), "batch size": drawn_figure(row, "batch_size")}
-        return tokens, False, ", D = steps × tokens a batch"
+        return ("steps", "batch_size"), ", D = steps × tokens a batch"
+    if row.dataset_tokens > 0 and row.epochs > 0:
+        return ("dataset_tokens", "epochs"), ", D = data set × epochs"
     if row.dataset_tokens > 0:
-        tokens = {"data set": drawn_figure(row, "dataset_tokens")}
-        if row.epochs > 0:
-            return {**tokens, "epochs": drawn_figure(row, "epochs")}, True, ", D = data set × epochs"
-        return tokens, True, ", D = data set, taken as seen once"
-    return None, False, "`tokens` is missing"
-
-
-def _value_of(row):
-    if row.tokens > 0:
-        return row.tokens
-    if row.words > 0:
-        return row.words * TOKENS_PER_WORD.value
-    if row.steps > 0 and row.batch_size > 0:
-        return row.steps * row.batch_size
-    return row.dataset_tokens * (row.epochs if row.epochs > 0 else 1)
+        return ("dataset_tokens",), ", D = data set, taken as seen once"
+    return (), "`tokens` is missing"
 
 
 def _of_stage(row, tokens):
     """Return what a stage does beside its own training, in FLOP: a teacher, a reference, generation."""
-    extra, notes = 0.0, []
-    if row.teacher_parameters > 0:
-        extra, notes = extra + 2 * row.teacher_parameters * tokens, [*notes, "2 N D of the teacher"]
-    if row.generated_tokens > 0:
-        n = active_parameters(row)[0]
-        extra, notes = (
-            extra + 2 * n * row.generated_tokens + 2 * n * tokens,
-            [*notes, "generation and reference"],
-        )
-    if row.reward_parameters > 0:
-        extra, notes = extra + 2 * row.reward_parameters * tokens, [*notes, "2 N D of the reward model"]
-    return extra, "".join(f" + {note}" for note in notes)
+    parts = (
+        (2 * row.teacher_parameters * tokens, "2 N D of the teacher"),
+        (2 * active_parameters(row)[0] * (row.generated_tokens + tokens), "generation and reference"),
+        (2 * row.reward_parameters * tokens, "2 N D of the reward model"),
+    )
+    given = row.teacher_parameters > 0, row.generated_tokens > 0, row.reward_parameters > 0
+    done = [part for part, is_given in zip(parts, given, strict=True) if is_given]
+    return sum(flop for flop, _ in done), "".join(f" + {note}" for _, note in done)
 
 
 def _forward(row):
@@ -158,10 +134,7 @@ def _forward(row):
     )
     value = stage.operations()
     per_pass = "flop_per_pass" if row.flop_per_pass > 0 else "multiply_adds_per_pass"
-    terms = {
-        figure: drawn_figure(row, figure) / getattr(row, figure)
-        for figure in ("epochs", per_pass, "examples")
-    }
+    terms = {figure: _relative(row, figure) for figure in ("epochs", per_pass, "examples")}
     terms["model form"] = model_form("forward")
     how = f"eq. 1, a training step = {FORWARD_BACKWARD} × a forward pass"
     return Candidate(COUNTED, value, how, "", value * product(terms), terms), ""

@@ -33,36 +33,21 @@ PREDICTION = "95 % prediction interval of the conversion fit"
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of a training: pre-training, training or fine-tuning.
+    """One stage of a training: pre-training, training or fine-tuning."""
 
-    Attributes
-    ----------
-    epochs, passes_per_epoch : float
-        Passes over the data, and examples (or tokens) in it.
-    flops_per_pass : float
-        FLOP of one forward pass of one example.
-    forward_backward : float
-        Forward passes that a training step of one example is worth: 1 is eq. 1 as printed,
-        3 as its authors applied it.
-    name : str
-    multiply_adds_per_pass : float
-        Instead of `flops_per_pass`, where a paper counts multiply-adds.
-    processors, rate_flops_per_s, time_s : float
-        For the hardware burden; the rate is the peak of one processor.
-    counted_flop : float
-        Instead of epochs and passes, the operations of the whole stage, forward and backward,
-        where a tool has counted them.
-    """
-
-    epochs: float | None = None
-    flops_per_pass: float | None = None
-    passes_per_epoch: float | None = None
+    epochs: float | None = None  # passes over the data
+    flops_per_pass: float | None = None  # FLOP of one forward pass of one example
+    passes_per_epoch: float | None = None  # examples (or tokens) in the data
+    # Forward passes that a training step of one example is worth: 1 is eq. 1 as printed, 3 as its authors
+    # applied it.
     forward_backward: float = 1
     name: str = "training"
-    multiply_adds_per_pass: float | None = None
-    processors: float | None = None
-    rate_flops_per_s: float | None = None
+    multiply_adds_per_pass: float | None = None  # for `flops_per_pass`, where a paper counts multiply-adds
+    processors: float | None = None  # these three for the hardware burden
+    rate_flops_per_s: float | None = None  # the peak of one processor
     time_s: float | None = None
+    # Instead of epochs and passes, the operations of the whole stage, forward and backward, where a tool has
+    # counted them.
     counted_flop: float | None = None
 
     @classmethod
@@ -70,12 +55,10 @@ class Stage:
         """Make a stage of a mapping; ValueError for an unknown key."""
         if isinstance(entry, cls):
             return entry
-        known = [f.name for f in fields(cls)]
+        known, stage = [f.name for f in fields(cls)], entry.get("name", "training")
         for name in entry:
             if name not in known:
-                raise ValueError(
-                    f"stage {entry.get('name', 'training')!r}: unknown field {name!r}; known: {known}"
-                )
+                raise ValueError(f"stage {stage!r}: unknown field {name!r}; known: {known}")
         return cls(**entry)
 
     def flop_per_pass(self):
@@ -92,12 +75,8 @@ class Stage:
     def operations(self):
         """Return the network operations of the stage: counted, or by eq. 1."""
         if self.counted_flop is None:
-            return (
-                self.quantity("epochs")
-                * self.flop_per_pass()
-                * self.quantity("passes_per_epoch")
-                * self.quantity("forward_backward")
-            )
+            a_step = self.quantity("epochs") * self.flop_per_pass()
+            return a_step * self.quantity("passes_per_epoch") * self.quantity("forward_backward")
         given = [name for name in _BY_SCHEDULE if getattr(self, name) is not None]
         if given:
             raise ValueError(f"stage {self.name!r}: counted_flop is given, so leave out {', '.join(given)}")
@@ -128,13 +107,9 @@ def _stages(stages):
 def network_operations(stages):
     """Return the network operations, in FLOP (2007.05558 eq. 1).
 
-    Sum over stages of epochs x FLOP per forward pass x passes per epoch x forward_backward, or
-    of the operations that a tool counted.
-
-    Raises
-    ------
-    ValueError
-        No stage, or a field that is missing, negative or not finite, by stage and name.
+    Sum over stages of epochs x FLOP per forward pass x passes per epoch x forward_backward, or of the
+    operations that a tool counted. ValueError for no stage, or a field that is missing, negative or not
+    finite, by stage and name.
     """
     return sum(stage.operations() for stage in _stages(stages))
 
@@ -173,50 +148,24 @@ def language_model_operations(parameters, tokens, frozen_parameters=0):
 
 @dataclass(frozen=True)
 class Estimate:
-    """One estimate of training compute.
-
-    Attributes
-    ----------
-    value_flop : float
-    method : str
-        ``network operations``, ``hardware burden``, ``burden at utilisation``, ``converted``,
-        ``combined`` or ``stated``.
-    inputs : dict
-        What it was made from.
-    source : str
-    low_flop, high_flop : float
-        The band, and `band` says what it is.
-    band : str
-    derived : bool
-        Not measured, but converted from another quantity.
-    flags : tuple of str
-    """
+    """One estimate of training compute."""
 
     value_flop: float
-    method: str
-    inputs: dict = field(default_factory=dict)
+    method: str  # ``combined`` or ``converted``
+    inputs: dict = field(default_factory=dict)  # what it was made from
     source: str = ""
     low_flop: float = math.nan
     high_flop: float = math.nan
-    band: str = NOMINAL
-    derived: bool = False
+    band: str = NOMINAL  # what low and high are
+    derived: bool = False  # not measured, but converted from another quantity
     flags: tuple = ()
 
 
 def combine(operations_flop, burden_flop, utilisation=None, source=""):
     """Combine the two measures of one system: their geometric mean, the burden at utilisation.
 
-    Parameters
-    ----------
-    operations_flop, burden_flop : float
-    utilisation : float, optional
-        As stated; `ASSUMED_UTILISATION`, flagged as assumed, if left out.
-    source : str
-
-    Returns
-    -------
-    Estimate
-        Its band is ×/÷2, widened to hold both measures.
+    The utilisation is as stated; `ASSUMED_UTILISATION`, flagged as assumed, if left out. The band is ×/÷2,
+    widened to hold both measures.
     """
     assumed = utilisation is None
     utilisation = ASSUMED_UTILISATION if assumed else _quantity(utilisation, "`utilisation`")
@@ -246,19 +195,8 @@ def combine(operations_flop, burden_flop, utilisation=None, source=""):
 def fit_conversion(network_ops, burden):
     """Fit log10 hardware burden on log10 network operations by least squares (2007.05558 app. 8.1).
 
-    Parameters
-    ----------
-    network_ops, burden : array of float, in FLOP
-        Of models that report both; pairs with a missing one are left out.
-
-    Returns
-    -------
-    lines.Line
-
-    Raises
-    ------
-    ValueError
-        Fewer than three whole pairs, or all of one size.
+    Both in FLOP, of models that report both; pairs with a missing one are left out. ValueError for fewer than
+    three whole pairs, or all of one size.
     """
     return fit_line(*logs(network_ops, burden), needed="a conversion needs three pairs of different sizes")
 
@@ -271,17 +209,9 @@ def logs(*values):
 
 
 def to_hardware_burden(net_ops, fit):
-    """Return the hardware burden that a fit gives for network operations: derived, not measured.
+    """Return the hardware burden that a `lines.Line` gives for network operations: derived, not measured.
 
-    Parameters
-    ----------
-    net_ops : float, in FLOP
-    fit : lines.Line
-
-    Returns
-    -------
-    Estimate
-        With the 95 % prediction interval, n and R² of the fit, and a flag outside its range.
+    With the 95 % prediction interval, n and R² of the fit, and a flag outside its range.
     """
     x = math.log10(_quantity(net_ops, "`net_ops`"))
     y, half = fit.at(x), fit.interval(x)
@@ -314,10 +244,7 @@ COUNTERS = {
 def flop_from_counter(value, counter):
     """Return FLOP from the number that a counting library reports.
 
-    Raises
-    ------
-    ValueError
-        The counter is not known; `COUNTERS` lists them with the source of their meaning.
+    ValueError where the counter is not known; `COUNTERS` lists them with the source of their meaning.
     """
     if counter not in COUNTERS:
         raise ValueError(f"`counter` must be one of {', '.join(COUNTERS)}, got {counter!r}")

@@ -7,13 +7,8 @@ from traincost.columns import finite
 from traincost.errors import ParameterError
 
 # Beyond these a file does not describe a model that anybody could build.
-LIMITS = {
-    "layers": 10_000,
-    "width": 1_000_000,
-    "vocabulary": 100_000_000,
-    "heads": 100_000,
-    "experts": 100_000,
-}
+LIMITS = {"layers": 10_000, "width": 1_000_000, "vocabulary": 100_000_000}
+LIMITS |= {"heads": 100_000, "experts": 100_000}
 DEFAULT_CONTEXT = 2048
 
 

@@ -14,6 +14,7 @@ from traincost.estimation.estimates import DISAGREE
 
 APART, APART_ASSUMED = "two measures disagree", "two measures disagree, utilisation assumed"
 IMPOSSIBLE, SUSPICIOUS = "implied utilisation above 1", "implied utilisation suspiciously high"
+ABOVE_PEAK = "more work than the hardware could do at its peak"
 STATED_APART = "stated value differs from its inputs"
 FINETUNE_APART = "stated fine-tuning compute differs from its inputs"
 PERCENTAGE = "utilisation stored as a percentage"
@@ -48,6 +49,10 @@ def contradictions(estimates, frame, fits=None):
             first, second = (stored, "as stored"), (stored / 100, "as a percentage")
             rows.append(_row(e.system, PERCENTAGE, first, second, note))
     rows += _projections(fits)
+    return _table(rows)
+
+
+def _table(rows):
     table = pd.DataFrame(rows, columns=_NUMBERS)
     return table.sort_values("ratio", ascending=False, kind="stable", ignore_index=True)
 
@@ -63,7 +68,7 @@ def _projections(fits):
 
 def _row(subject, kind, first, second, note=""):
     ratio = max(first[0], second[0]) / min(first[0], second[0])
-    return (subject, kind, first[0], first[1], second[0], second[1], ratio, note)
+    return (subject, kind, *first, *second, ratio, note)
 
 
 def _apart(a, b):
@@ -80,7 +85,7 @@ def _measures_apart(e, _):
 
 def _utilisation(e, _):
     if e.implied_utilisation > 1:
-        kind, note = IMPOSSIBLE, "more work than the hardware could do at its peak"
+        kind, note = IMPOSSIBLE, ABOVE_PEAK
         if e.operations_method.startswith("6 N D") and "active" not in e.operations_method:
             note += ": is it a mixture of experts, of which few parameters are active?"
     elif e.implied_utilisation > SUSPICIOUS_UTILISATION:
@@ -123,13 +128,8 @@ def _stated_above_peak(e, _):
     A total that includes a base is of another scope than the hardware of the last stages.
     """
     if e.stated_flop > e.burden_flop and not np.isfinite(e.operations_flop) and not e.base:
-        yield _row(
-            e.system,
-            IMPOSSIBLE,
-            (e.stated_flop, "stated"),
-            (e.burden_flop, e.rate_note),
-            "more work than the hardware could do at its peak",
-        )
+        first, second = (e.stated_flop, "stated"), (e.burden_flop, e.rate_note)
+        yield _row(e.system, IMPOSSIBLE, first, second, ABOVE_PEAK)
 
 
 _CHECKS = (_measures_apart, _utilisation, _scopes, _stated_apart, _finetune_apart, _stated_above_peak)
@@ -138,11 +138,8 @@ _CHECKS = (_measures_apart, _utilisation, _scopes, _stated_apart, _finetune_apar
 def claim_contradictions(claims):
     """List where printed claims about one thing differ.
 
-    Parameters
-    ----------
-    claims : list of mapping
-        ``about``, ``value``, ``where``, and optionally ``note``: what the claim depends on
-        (a dataset, a period, the days of a month).
+    Each claim maps ``about``, ``value``, ``where``, and optionally ``note``: what it depends on (a dataset, a
+    period, the days of a month).
 
     Returns
     -------
@@ -150,19 +147,15 @@ def claim_contradictions(claims):
         As `contradictions`; the smallest and the largest value of each thing, and in the note
         the values between.
     """
-    about = {}
-    for claim in claims:
+    about, rows = {}, []
+    for claim in sorted(claims, key=lambda claim: claim["value"]):
         about.setdefault(claim["about"], []).append(claim)
-    rows = []
-    for subject, made in about.items():
-        made = sorted(made, key=lambda claim: claim["value"])
-        low, high = made[0], made[-1]
-        if low["value"] == high["value"]:
+    for subject in dict.fromkeys(claim["about"] for claim in claims):
+        sides = [(claim["value"], claim["where"]) for claim in about[subject]]
+        if sides[0][0] == sides[-1][0]:
             continue
-        between = [f"{c['value']:g} ({c['where']})" for c in made[1:-1]]
-        notes = [c["note"] for c in made if c.get("note")]
-        note = "; ".join([*notes, *([f"also {', '.join(between)}"] if between else [])])
-        sides = ((c["value"], c["where"]) for c in (low, high))
-        rows.append(_row(subject, "printed claims differ", *sides, note))
-    table = pd.DataFrame(rows, columns=_NUMBERS)
-    return table.sort_values("ratio", ascending=False, kind="stable", ignore_index=True)
+        notes = [claim["note"] for claim in about[subject] if claim.get("note")]
+        if sides[1:-1]:
+            notes.append("also " + ", ".join(f"{value:g} ({where})" for value, where in sides[1:-1]))
+        rows.append(_row(subject, "printed claims differ", sides[0], sides[-1], "; ".join(notes)))
+    return _table(rows)

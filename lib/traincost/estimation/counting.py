@@ -26,13 +26,7 @@ _LIGHT = re.compile(
 
 
 def count_forward_flop(model, *inputs, **named):
-    """Count the FLOP of one forward pass of a torch model.
-
-    Parameters
-    ----------
-    model : torch.nn.Module
-    *inputs, **named
-        As the model takes them.
+    """Count the FLOP of one forward pass of a torch model, with its inputs as it takes them.
 
     Returns
     -------
@@ -53,7 +47,7 @@ def count_forward_flop(model, *inputs, **named):
             stack.callback(module.register_forward_hook(_watched(needed)).remove)
         with torch.no_grad():
             total, uncounted = count_flop(lambda: model(*inputs, **named))
-    named = f"{', '.join(uncounted[:MAX_NAMED])}"
+    named = ", ".join(uncounted[:MAX_NAMED])
     if total == 0 and any(p.numel() for p in model.parameters()):
         raise ValueError(
             f"torch's counter found no operation it can count in a model with parameters; it ran: {named}"
@@ -67,42 +61,19 @@ def count_forward_flop(model, *inputs, **named):
 
 
 def count_step_flop(model, loss, *inputs, **named):
-    """Count the FLOP of a forward and a backward pass.
+    """Count the FLOP of a forward and a backward pass, as `count_forward_flop` does of a forward pass.
 
-    Parameters
-    ----------
-    model : torch.nn.Module
-    loss : callable
-        Takes what the model returns; returns a scalar to go backward from.
-    *inputs, **named
-        As the model takes them.
-
-    Returns
-    -------
-    tuple of (int, list of str)
-        As `count_forward_flop`. Frozen parameters and a first layer, whose input needs no gradient, take
-        less than three forward passes; recomputed activations more.
-
-    Raises
-    ------
-    ValueError
-        As `count_forward_flop`.
+    `loss` takes what the model returns and returns a scalar to go backward from. Frozen parameters and a
+    first layer, whose input needs no gradient, take less than three forward passes; recomputed activations
+    more.
     """
     return count_flop(lambda: loss(model(*inputs, **named)).backward())
 
 
 def count_flop(function):
-    """Count the FLOP of what a function runs.
+    """Return the FLOP of what a function runs, and the operators that ran and are not counted, sorted.
 
-    Returns
-    -------
-    tuple of (int, list of str)
-        FLOP, and the operators that ran and are not counted, sorted.
-
-    Raises
-    ------
-    ValueError
-        An operator that may do much is not counted.
+    ValueError where an operator that may do much is not counted.
     """
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils.flop_counter import FlopCounterMode, flop_registry
@@ -163,16 +134,12 @@ def _attention(query, key, value, *_, **__):
     return 2 * math.prod(batch) * q * key[-2] * (k + value[-1])
 
 
-def _attention_backward(_, query, key, value, *__, **___):
-    return 2 * _attention(query, key, value)
+def _attention_backward(_, *shapes, **__):
+    return 2 * _attention(*shapes)
 
 
 def _lstm(inputs, weight, recurrent, *_, **__):
     return 2 * math.prod(inputs[:-1]) * (math.prod(weight) + math.prod(recurrent))
-
-
-def _lstm_backward(inputs, weight, recurrent, *_, **__):
-    return 2 * _lstm(inputs, weight, recurrent)
 
 
 def _recurrent(inputs, weights, *_, **__):
@@ -180,8 +147,8 @@ def _recurrent(inputs, weights, *_, **__):
     return 2 * math.prod(inputs[:-1]) * sum(math.prod(w) for w in weights if len(w) == 2)
 
 
-def _recurrent_backward(inputs, weights, *_, **__):
-    return 2 * _recurrent(inputs, weights)
+def _twice(formula):
+    return lambda *shapes, **named: 2 * formula(*shapes, **named)
 
 
 def _grouped(first, second, *_, out_shape=None, **__):
@@ -202,16 +169,13 @@ def _convolution_backward(grad, inputs, weight, _b, _s, _p, _d, transposed, _o, 
     return forward * (bool(mask[0]) + bool(mask[1]))
 
 
-def _vector(matrix, _vector, *_, **__):
-    return 2 * math.prod(matrix)
-
-
-def _added_vector(_, matrix, *__, **___):
-    return 2 * math.prod(matrix)
-
-
-def _dot(first, *_, **__):
+def _first(first, *_, **__):
+    """A product with a vector, or of two."""
     return 2 * math.prod(first)
+
+
+def _second(_, second, *__, **___):
+    return 2 * math.prod(second)
 
 
 def _trilinear(first, second, third, expand1, expand2, expand3, *_, **__):
@@ -230,30 +194,21 @@ def _formulas():
     import torch
 
     aten = torch.ops.aten
+    ours = "flash_attention_for_cpu", "fused_attention_overrideable"  # of the others torch counts the forward
+    attention = *ours, "flash_attention", "efficient_attention", "cudnn_attention"
+    recurrent = {"mkldnn_rnn_layer": _lstm, "_cudnn_rnn": _recurrent, "miopen_rnn": _recurrent}
     named = {
-        "_scaled_dot_product_flash_attention_for_cpu": _attention,
-        "_scaled_dot_product_flash_attention_for_cpu_backward": _attention_backward,
-        "_scaled_dot_product_flash_attention_backward": _attention_backward,
-        "_scaled_dot_product_efficient_attention_backward": _attention_backward,
-        "_scaled_dot_product_cudnn_attention_backward": _attention_backward,
-        "_scaled_dot_product_fused_attention_overrideable": _attention,
-        "_scaled_dot_product_fused_attention_overrideable_backward": _attention_backward,
-        "mkldnn_rnn_layer": _lstm,
-        "mkldnn_rnn_layer_backward": _lstm_backward,
-        "_cudnn_rnn": _recurrent,
-        "_cudnn_rnn_backward": _recurrent_backward,
-        "miopen_rnn": _recurrent,
-        "miopen_rnn_backward": _recurrent_backward,
+        **{f"_scaled_dot_product_{name}": _attention for name in ours},
+        **{f"_scaled_dot_product_{name}_backward": _attention_backward for name in attention},
+        **recurrent,
+        **{f"{name}_backward": _twice(formula) for name, formula in recurrent.items()},
         "_grouped_mm": _grouped,
         "_scaled_grouped_mm": _grouped,
         "convolution_backward": _convolution_backward,
         "_addmm_activation": lambda _, a, b, *__, **___: 2 * math.prod(a) * b[-1],
         "_int_mm": lambda a, b, *_, **__: 2 * math.prod(a) * b[-1],
-        "mv": _vector,
-        "addmv": _added_vector,
-        "addmv_": _added_vector,
-        "dot": _dot,
-        "vdot": _dot,
+        **dict.fromkeys(("mv", "dot", "vdot"), _first),
+        **dict.fromkeys(("addmv", "addmv_"), _second),
         "_trilinear": _trilinear,
         "_cdist_forward": lambda a, b, *_, **__: 2 * math.prod(a) * b[-2],
     }

@@ -19,21 +19,10 @@ _NAMED = re.compile(
 
 
 def in_iso(texts):
-    """Return the dates of a column as ISO texts, and why some cannot be used.
+    """Return the dates of a column as ISO texts, and position to reason of those whose order cannot be told.
 
-    Parameters
-    ----------
-    texts : list of str
+    A date of another form stays as it is.
 
-    Returns
-    -------
-    list of str
-        One of another form stays as it is.
-    dict
-        Position to the reason of each whose order cannot be told.
-
-    Examples
-    --------
     >>> in_iso(["2/14/2019", "6/11/2020", "Feb 2021", "2022-01-02"])
     (['2019-02-14', '2020-06-11', '2021-02', '2022-01-02'], {})
     >>> in_iso(["4/5/2020"])[1][0][:12]

@@ -84,34 +84,21 @@ def _t5(given):
     embedding = c.v * c.d * (1 if tied else 2)
     total = embedding + encoder.total + decoder.total + 2 * c.d + 2 * buckets * c.h
     per_key = 4 * inner
-    own, mine, cross = (
-        Scores(c.layers, per_key, causal=False),
-        Scores(n_decoder, per_key),
-        n_decoder * per_key,
-    )
+    own, mine = Scores(c.layers, per_key, causal=False), Scores(n_decoder, per_key)
 
     def forward(tokens, decoder_tokens=None):
         td = tokens if decoder_tokens is None else decoder_tokens
         # Cross-attention makes keys and values of the encoder's tokens, queries and outputs of the decoder's.
         crossed = n_decoder * 2 * c.d * inner
-        linear = (
-            2 * (encoder.multiplying + crossed) * tokens
-            + 2 * (decoder.multiplying - crossed + c.v * c.d) * td
-        )
-        between = cross * td * tokens
-        return Flop(
-            linear,
-            own.full(tokens) + mine.full(td) + between,
-            own.full(tokens) + mine.needed(td) + between,
-            tokens,
-        )
+        linear = (encoder.multiplying + crossed) * tokens + (decoder.multiplying - crossed + c.v * c.d) * td
+        between = own.full(tokens) + n_decoder * per_key * td * tokens
+        return Flop(2 * linear, mine.full(td) + between, mine.needed(td) + between, tokens)
 
     notes = ("as many tokens of the decoder as of the encoder",)
     if not tied:
         notes += ("head and embedding are apart, as the checkpoints have them; transformers 5 ties them",)
-    return Model(
-        "t5", total, total, total - embedding, "token", forward, c.count("n_positions", default=512), notes
-    )
+    context = c.count("n_positions", default=512)
+    return Model("t5", total, total, total - embedding, "token", forward, context, notes)
 
 
 def _whisper(given):
@@ -133,25 +120,14 @@ def _whisper(given):
 
     def forward(tokens):
         crossed = ld * 2 * d * d
-        linear = 2 * (2 * te * convolutions[0].multiplying + te * convolutions[1].multiplying)
-        linear += (
-            2 * (encoder.multiplying + crossed) * te + 2 * (decoder.multiplying - crossed + v * d) * tokens
-        )
-        between = ld * 4 * heads[1] * tokens * te
-        full = own.full(te) + mine.full(tokens) + between
-        return Flop(linear, full, own.full(te) + mine.needed(tokens) + between, tokens)
+        linear = (2 * convolutions[0].multiplying + convolutions[1].multiplying) * te
+        linear += (encoder.multiplying + crossed) * te + (decoder.multiplying - crossed + v * d) * tokens
+        between = own.full(te) + ld * 4 * heads[1] * tokens * te
+        return Flop(2 * linear, mine.full(tokens) + between, mine.needed(tokens) + between, tokens)
 
-    return Model(
-        "whisper", total, total, total - tables, "clip", forward, positions, ("a clip of 30 seconds",)
-    )
+    notes = ("a clip of 30 seconds",)
+    return Model("whisper", total, total, total - tables, "clip", forward, positions, notes)
 
 
 # How each `model_type` is counted.
-ENCODERS = {
-    "t5": _t5,
-    "mt5": _t5,
-    "umt5": _t5,
-    "bert": _bert,
-    "vit": _vit,
-    "whisper": _whisper,
-}
+ENCODERS = {"t5": _t5, "mt5": _t5, "umt5": _t5, "bert": _bert, "vit": _vit, "whisper": _whisper}

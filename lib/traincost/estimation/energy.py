@@ -30,7 +30,7 @@ LARGE_HOURS = 10_000  # device-hours from which a training is a large one
 # The rest of the server over its devices: 1.50 measured at most, 1.82 rated, for eight H100.
 SERVER = Quantity(1.5, 1.3, 1.82, WITHIN)
 PUE = Quantity(1.2, 1.05, 1.6, WITHIN)
-DEVICES, SERVERS, FACILITY = "devices alone", "whole servers", "whole facility"
+FACILITY = "whole facility"
 MEASURED, SAMPLED, STATED = "measured", "by sampled power", "stated"
 BY_POWER, BY_TDP = "by the power stated", "by TDP"
 LEFT_OUT = (
@@ -43,20 +43,12 @@ _ASSUMED_CPU_W = (42.5, 112.5)
 
 @dataclass(frozen=True)
 class Intensity:
-    """CO₂-equivalent of a kWh of a grid.
-
-    Attributes
-    ----------
-    region : str
-    g_per_kwh : float
-    year, kind, source : str
-        Kinds differ in method, and are not mixed in a total.
-    """
+    """CO₂-equivalent of a kWh of a grid."""
 
     region: str
     g_per_kwh: float
     year: str
-    kind: str
+    kind: str  # kinds differ in method, and are not mixed in a total
     source: str
 
 
@@ -73,13 +65,7 @@ def grid():
 
 
 def intensity(region):
-    """Look up the intensity of a region.
-
-    Raises
-    ------
-    ParameterError
-        The region is not known; the message names the nearest.
-    """
+    """Look up the intensity of a region; `ParameterError`, which names the nearest, where it is not known."""
     known = grid()
     found = known.get(region.strip().lower())
     if found is None:
@@ -130,53 +116,31 @@ def estimate_energy(frame, region="", prices=None):
     return pd.DataFrame([row for row in rows if row is not None], columns=list(_COLUMNS))
 
 
-_COLUMNS = {
-    "system": "",
-    "device_hours": math.nan,
-    "energy_kwh": math.nan,
-    "energy_low": math.nan,
-    "energy_high": math.nan,
-    "evidence": "",
-    "boundary": "",
-    "how": "",
-    "co2_kg": math.nan,
-    "co2_low": math.nan,
-    "co2_high": math.nan,
-    "region": "",
-    "g_per_kwh": math.nan,
-    "money_low": math.nan,
-    "money_high": math.nan,
-}
+_COLUMNS = dict.fromkeys((
+    "system", "device_hours", "energy_kwh", "energy_low", "energy_high", "evidence", "boundary", "how",
+    "co2_kg", "co2_low", "co2_high", "region", "g_per_kwh", "money_low", "money_high",
+), math.nan)  # fmt: skip
+_COLUMNS |= dict.fromkeys(("system", "evidence", "boundary", "how", "region"), "")
 
 
 def _system(row, region, prices):
     hours = _device_hours(row)
-    energy, ends, evidence, boundary, how = _energy(row, hours)
-    if not np.isfinite(energy) and not np.isfinite(hours):
+    found = {**_COLUMNS, "system": row.system, "device_hours": hours, **_energy(row, hours)}
+    kwh = [found[name] for name in ("energy_kwh", "energy_low", "energy_high")]
+    if not np.isfinite(kwh[0]) and not np.isfinite(hours):
         return None
-    found = {**_COLUMNS, "system": row.system, "device_hours": hours, "energy_kwh": energy}
-    found |= {
-        "energy_low": ends[0],
-        "energy_high": ends[1],
-        "evidence": evidence,
-        "boundary": boundary,
-        "how": how,
-    }
     where = row.region or region
-    if where and np.isfinite(energy):
-        grid_of = intensity(where)
-        g = grid_of.g_per_kwh
-        found |= {"co2_kg": co2_kg(energy, g), "co2_low": co2_kg(ends[0], g), "co2_high": co2_kg(ends[1], g)}
-        found |= {"region": grid_of.region, "g_per_kwh": g}
+    if where and np.isfinite(kwh[0]):
+        of = intensity(where)
+        found |= {"region": of.region, "g_per_kwh": of.g_per_kwh}
+        found["co2_kg"], found["co2_low"], found["co2_high"] = (co2_kg(x, of.g_per_kwh) for x in kwh)
     low, high = _price(row.processor, prices)
     return found | {"money_low": hours * low, "money_high": hours * high}
 
 
 def _device_hours(row):
-    stages = [stage for stage in row.stages if _hours(stage) > 0]
-    if stages:
-        return sum(map(_hours, stages))
-    return _hours(row)
+    of_stages = [hours for hours in map(_hours, row.stages) if hours > 0]
+    return sum(of_stages) if of_stages else _hours(row)
 
 
 def _hours(row):
@@ -186,35 +150,37 @@ def _hours(row):
 
 
 def _energy(row, hours):
-    """Return kWh, its interval, what it rests on, its boundary, and how."""
+    """Return kWh, its interval, what it rests on, its boundary, and how; nothing where it is not known."""
     if row.energy_kwh > 0:
         evidence = MEASURED if row.burden_time != "as reported" else STATED
-        if row.energy_is_sampled:
-            evidence = SAMPLED
-        boundary = _BOUNDARIES[evidence]
+        evidence = SAMPLED if row.energy_is_sampled else evidence
         written = row.written.get("energy_kwh")
         ends = (written.low, written.high) if written is not None else (row.energy_kwh,) * 2
-        return row.energy_kwh, ends, evidence, boundary, ""
+        return _as_columns(row.energy_kwh, ends, evidence, _BOUNDARIES[evidence], "")
     if row.facility_power_w > 0 and row.time_s > 0:
         kwh = row.facility_power_w * row.time_s / 3.6e6
         draws = kwh * _drawn(LARGE_RATIO, "power over TDP")
         value = kwh * LARGE_RATIO.value
         how = f"{row.facility_power_w:g} W rated, server and cooling included, × {LARGE_RATIO.value:g}"
-        return value, uncertainty.interval(draws, value), BY_POWER, FACILITY, how
+        return _as_columns(value, uncertainty.interval(draws, value), BY_POWER, FACILITY, how)
     tdp, evidence = row.power_w, BY_POWER
     if not tdp > 0:
         rate = rate_of(row.processor) if row.processor else None
-        tdp, evidence = (rate.tdp_w or math.nan, BY_TDP) if rate is not None else (math.nan, "")
+        tdp, evidence = (rate.tdp_w or math.nan) if rate is not None else math.nan, BY_TDP
     if not hours > 0 or not tdp > 0:
-        return math.nan, (math.nan, math.nan), "", "", ""
+        return {}
     ratio = LARGE_RATIO if hours >= LARGE_HOURS else SMALL_RATIO
     pue = Quantity(row.pue, row.pue, row.pue) if row.pue > 0 else PUE
     value = by_tdp(hours, tdp, pue.value, ratio.value) * SERVER.value
-    draws = (
-        by_tdp(hours, tdp) * _drawn(ratio, "power over TDP") * _drawn(SERVER, "server") * _drawn(pue, "PUE")
-    )
+    factors = _drawn(ratio, "power over TDP"), _drawn(SERVER, "server"), _drawn(pue, "PUE")
+    draws = math.prod(factors, start=by_tdp(hours, tdp))
     how = f"{tdp:g} W × {ratio.value:g} × server {SERVER.value:g} × PUE {pue.value:g}"
-    return value, uncertainty.interval(draws, value), evidence, FACILITY, how
+    return _as_columns(value, uncertainty.interval(draws, value), evidence, FACILITY, how)
+
+
+def _as_columns(kwh, ends, evidence, boundary, how):
+    ends = {"energy_kwh": kwh, "energy_low": ends[0], "energy_high": ends[1]}
+    return {**ends, "evidence": evidence, "boundary": boundary, "how": how}
 
 
 _BOUNDARIES = {
@@ -244,10 +210,7 @@ def _price(processor, prices):
 
 
 def check_prices(prices):
-    """Refuse prices that are none: `ParameterError` says which.
-
-    Each is a number above zero, or a list of the lowest and the highest.
-    """
+    """Raise `ParameterError` for a price that is no number above zero, and no [lowest, highest]."""
     for device, price in prices.items():
         ends = price if isinstance(price, list | tuple) else [price, price]
         if len(ends) != 2 or not all(finite(end) and end > 0 for end in ends) or ends[0] > ends[1]:
@@ -261,15 +224,11 @@ def check_prices(prices):
 
 
 def codecarbon(rows):
-    """Return the energy of the runs in an ``emissions.csv`` of codecarbon.
+    """Return the energy of the runs in an ``emissions.csv`` of codecarbon, of rows by ``csv.DictReader``.
 
     The last row of a run has its totals. Processes of one node that track the machine write the same
     energy each: of several runs of one host, one begun within a minute of another is that other's.
-
-    Parameters
-    ----------
-    rows : list of dict
-        As ``csv.DictReader`` reads them: columns are found by name, as versions differ.
+    Columns are found by name, as versions differ.
 
     Returns
     -------
@@ -278,27 +237,15 @@ def codecarbon(rows):
         ``ram_kwh``, ``measured_kwh`` and ``assumed_kwh`` (RAM by formula, a CPU by a fall-back), ``gpu_w``
         (mean: gpu energy over duration; the file's gpu_power is none), ``co2_kg``, ``country``, ``note``.
     """
-    last, order = {}, []
-    for i, row in enumerate(rows):
-        name = row.get("run_id") or f"row {i + 1}"
-        if name not in last:
-            order.append(name)
-        last[name] = row
-    found = [_codecarbon(name, last[name]) for name in order]
+    last = {row.get("run_id") or f"row {i}": row for i, row in enumerate(rows, 1)}
+    found = [_codecarbon(name, row) for name, row in last.items()]
     return pd.DataFrame(_alone(found), columns=list(_CODECARBON))
 
 
 _CODECARBON = (
-    "run_id",
-    "project",
-    "duration_s",
-    "energy_kwh",
-    "gpu_kwh",
-    "cpu_kwh",
-    "ram_kwh",
-    "measured_kwh",
-)
-_CODECARBON += ("assumed_kwh", "gpu_w", "co2_kg", "country", "note")
+    "run_id", "project", "duration_s", "energy_kwh", "gpu_kwh", "cpu_kwh", "ram_kwh", "measured_kwh",
+    "assumed_kwh", "gpu_w", "co2_kg", "country", "note",
+)  # fmt: skip
 
 
 def _number(row, name):
@@ -333,12 +280,8 @@ def _codecarbon(name, row):
         "co2_kg": _number(row, "emissions"),
         "country": row.get("country_name", ""),
         "note": "; ".join(notes),
-        "_key": (
-            row.get("tracking_mode") or "machine",
-            row.get("project_name", ""),
-            row.get("cpu_model", ""),
-            row.get("gpu_model", ""),
-        ),
+        "_mode": row.get("tracking_mode") or "machine",
+        "_key": tuple(row.get(name, "") for name in ("project_name", "cpu_model", "gpu_model")),
         "_ended": pd.to_datetime(row.get("timestamp") or "", errors="coerce"),
     }
 
@@ -347,9 +290,8 @@ def _alone(found):
     """Leave out the rows of other ranks of one machine."""
     kept = []
     for row in found:
-        mode, *_ = row["_key"]
         twin = any(
-            mode == "machine"
+            row["_mode"] == other["_mode"] == "machine"
             and row["_key"] == other["_key"]
             and abs((row["_ended"] - other["_ended"]) / pd.Timedelta(minutes=1)) <= 1
             and math.isclose(row["duration_s"], other["duration_s"], rel_tol=0.05)

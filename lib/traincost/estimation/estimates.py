@@ -7,7 +7,6 @@ Contract: a frame of reported figures and a look-up of peak rates in, frames out
 """
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -26,13 +25,13 @@ from traincost.estimation.accelerators import rate_of
 
 DISAGREE = 3.0  # ×/÷; two estimates farther apart contradict each other
 MAX_SHARES = 500  # systems for which the inputs that the spread is from are told apart
-_NOTHING = {"problem": "", "implied_utilisation": np.nan}
+_NOTHING = {"problem": "", "implied_utilisation": np.nan}  # of what else is known
 MAX_BASES = 5  # a base of a base of …
 _LOWER_BOUND = "a lower bound: the base that it was trained from is not counted"
 
 
 def estimate_systems(frame, rate=rate_of):
-    """Estimate the training compute of each system.
+    """Estimate the training compute of each system; `NothingToReport` where none can be estimated.
 
     Parameters
     ----------
@@ -57,23 +56,15 @@ def estimate_systems(frame, rate=rate_of):
         ``consistent``, whether no check is more than `DISAGREE` away and no utilisation above 1;
         ``stated_flop``; ``error``; ``problem``.
         `estimate_all` has every candidate, too.
-
-    Raises
-    ------
-    NothingToReport
-        None of the systems can be estimated.
     """
     return estimate_all(frame, rate)[0]
 
 
 def estimate_all(frame, rate=rate_of):
-    """Return what `estimate_systems` does, and every candidate.
+    """Return what `estimate_systems` does, and a frame of every candidate, the best of a system first.
 
-    Returns
-    -------
-    tuple of (DataFrame, DataFrame)
-        Of the second: ``system``, ``rank``, ``method``, ``value_flop``, ``low_flop``, ``high_flop``, ``how``,
-        ``ratio`` (best over it); the best of a system first.
+    The latter has ``system``, ``rank``, ``method``, ``value_flop``, ``low_flop``, ``high_flop``, ``how``,
+    ``ratio`` (best over it).
     """
     rows = list(frame.itertuples(index=False))
     estimator = _Estimator(rows, rate, len(rows) <= MAX_SHARES)
@@ -93,16 +84,16 @@ _CANDIDATE = ("system", "rank", "method", "value_flop", "low_flop", "high_flop",
 class _Found:
     """A candidate without its draws: those of ten thousand systems would not fit into memory."""
 
-    kind: str
-    rank: int
-    value_flop: float
-    low_flop: float
-    high_flop: float
-    how: str
-    band: str
-    spread: str
-    without_base_flop: float
-    is_lower_bound: bool
+    kind: str = ""
+    rank: int = 0
+    value_flop: float = np.nan
+    low_flop: float = np.nan
+    high_flop: float = np.nan
+    how: str = ""
+    band: str = ""
+    spread: str = ""
+    without_base_flop: float = np.nan
+    is_lower_bound: bool = False
 
 
 class _Estimator:
@@ -123,24 +114,13 @@ class _Estimator:
             candidates, known = self._of(self.rows[i], depth)
             if candidates and _plain(self.rows[i].system) in self.is_base:
                 self.bases[i] = candidates[0]
-            light = [self._light(c, is_best=not at) for at, c in enumerate(candidates)]
+            light = []
+            for c in candidates:
+                spread = _spread(c) if c is candidates[0] and self.with_shares else ""
+                base = c.without_base_flop, c.is_lower_bound
+                light.append(_Found(c.kind, c.rank, c.value_flop, *c.ends, c.how, _band(c), spread, *base))
             self.found[i] = light, known
         return self.found[i]
-
-    def _light(self, candidate, is_best):
-        low, high = candidate.ends
-        return _Found(
-            candidate.kind,
-            candidate.rank,
-            candidate.value_flop,
-            low,
-            high,
-            candidate.how,
-            _band(candidate),
-            _spread(candidate) if is_best and self.with_shares else "",
-            candidate.without_base_flop,
-            candidate.is_lower_bound,
-        )
 
     def _of(self, row, depth):
         stages = row.stages or (row,)
@@ -172,48 +152,38 @@ class _Estimator:
         for i, row in enumerate(self.rows):
             found = self.of(i)[0]
             for c in found:
-                yield (
-                    row.system,
-                    c.rank,
-                    c.kind,
-                    c.value_flop,
-                    c.low_flop,
-                    c.high_flop,
-                    c.how,
-                    found[0].value_flop / c.value_flop,
-                )
+                values = c.value_flop, c.low_flop, c.high_flop
+                yield (row.system, c.rank, c.kind, *values, c.how, found[0].value_flop / c.value_flop)
 
 
 def _as_row(row, candidates, known):
-    best = candidates[0] if candidates else None
-    check = next((c for c in candidates[1:] if not c.is_lower_bound and not best.is_lower_bound), None)
-    ratio = best.value_flop / check.value_flop if check else np.nan
-    own = best.without_base_flop if best else np.nan
-    if best and best.kind == evidence.STATED and row.finetune_compute_flop > 0:
-        own = row.finetune_compute_flop
+    best = candidates[0] if candidates else _Found()
+    check = next((c for c in candidates[1:] if not (c.is_lower_bound or best.is_lower_bound)), _Found())
+    ratio = best.value_flop / check.value_flop
+    states_own = best.kind == evidence.STATED and row.finetune_compute_flop > 0
     return {
         "system": row.system,
         "date": row.date,
         "domain": row.domain,
         "source": row.source,
         **known,
-        "value_flop": best.value_flop if best else np.nan,
-        "method": best.kind if best else "",
-        "rank": best.rank if best else 0,
-        "how": best.how if best else "",
-        "low_flop": best.low_flop if best else np.nan,
-        "high_flop": best.high_flop if best else np.nan,
-        "band": best.band if best else "",
-        "spread_from": best.spread if best else "",
-        "check_flop": check.value_flop if check else np.nan,
-        "check_method": check.kind if check else "",
+        "value_flop": best.value_flop,
+        "method": best.kind,
+        "rank": best.rank,
+        "how": best.how,
+        "low_flop": best.low_flop,
+        "high_flop": best.high_flop,
+        "band": best.band,
+        "spread_from": best.spread,
+        "check_flop": check.value_flop,
+        "check_method": check.kind,
         "check_ratio": ratio,
         "consistent": not known["implied_utilisation"] > 1 and not (ratio > DISAGREE or ratio < 1 / DISAGREE),
         "base": row.base,
-        "without_base_flop": own,
+        "without_base_flop": row.finetune_compute_flop if states_own else best.without_base_flop,
         "stated_flop": row.stated_compute_flop,
         "error": row.error,
-        "problem": "" if best else known["problem"],
+        "problem": "" if candidates else known["problem"],
     }
 
 
@@ -274,45 +244,41 @@ def _hardware(stages, burdens):
 
 
 def _burden(row, rate):
-    """Return the hardware burden of a row or stage, and at which rate."""
     found = rate(row.processor, row.precision) if row.processor else None
     if isinstance(found, tuple):
         value, note, source = found
         found = accelerators.Rate(value, value, value, "", note, source, "")
-    nothing = SimpleNamespace(value=np.nan, rate=found, flop_per_s=np.nan, note="", source="", problem="")
     if row.rate_flop_per_s > 0:
         flop_per_s, note, source = row.rate_flop_per_s, "as given", "the input"
     elif found is not None:
         flop_per_s, note = found.flop_per_s, found.note
         source = f"{found.source} ({found.confidence})" if found.confidence else found.source
     elif row.burden_flop > 0:
-        return SimpleNamespace(
-            **{**vars(nothing), "value": row.burden_flop, "note": "burden as given", "source": "the input"}
-        )
+        return _Burden(row.burden_flop, found, note="burden as given", source="the input")
     else:
         why = accelerators.why_unknown(row.processor) if row.processor else ""
-        return SimpleNamespace(**{**vars(nothing), "note": why, "problem": why})
+        return _Burden(np.nan, found, note=why, problem=why)
     seconds = row.processor_hours * 3600 if row.processor_hours > 0 else row.processors * row.time_s
-    value, problem = row.burden_flop if row.burden_flop > 0 else seconds * flop_per_s, ""
+    value = row.burden_flop if row.burden_flop > 0 else seconds * flop_per_s
     if found is not None and found.is_slice and row.processors > 1 and not row.processor_hours > 0:
-        problem = (
-            f"{row.processor!r} is several chips: are the {row.processors:g} processors these, or chips?"
-        )
-        note, value = problem, np.nan
-    return SimpleNamespace(
-        value=value if np.isfinite(value) else np.nan,
-        rate=found,
-        flop_per_s=flop_per_s,
-        note=note,
-        source=source,
-        problem=problem,
-    )
+        why = f"{row.processor!r} is several chips: are the {row.processors:g} processors these, or chips?"
+        return _Burden(np.nan, found, flop_per_s, why, source, why)
+    return _Burden(value if np.isfinite(value) else np.nan, found, flop_per_s, note, source)
+
+
+@dataclass(frozen=True)
+class _Burden:
+    """The hardware burden of a row or stage in FLOP, and at which rate."""
+
+    value: float
+    rate: object
+    flop_per_s: float = np.nan
+    note: str = ""
+    source: str = ""
+    problem: str = ""
 
 
 def _band(best):
-    """Say what an interval rests on."""
-    if best is None:
-        return ""
     if best.is_lower_bound:
         return _LOWER_BOUND
     if np.ndim(best.draws) == 0:
@@ -360,11 +326,6 @@ def fit_conversion(estimates, consistent=True):
 def converted(estimates, fit):
     """Return the hardware burden that a fit gives where only operations are known: derived, not measured.
 
-    Parameters
-    ----------
-    estimates : DataFrame
-    fit : lines.Line, or None
-
     Returns
     -------
     DataFrame
@@ -382,38 +343,17 @@ def converted(estimates, fit):
     return alone[["system", "operations_flop"]].assign(**ends, outside=outside).reset_index(drop=True)
 
 
-MEASURES = BEST, TOTALS, OPERATIONS, BURDEN, CONSOLIDATED, FORWARD = (
-    "best",
-    "stated",
-    "operations",
-    "burden",
-    "consolidated",
-    "forward",
-)
-_COLUMNS = {
-    BEST: "value_flop",
-    TOTALS: "stated_flop",
-    OPERATIONS: "operations_flop",
-    BURDEN: "burden_flop",
-    FORWARD: "forward_flop",
-}
+BEST, TOTALS, OPERATIONS, BURDEN, FORWARD = "best", "stated", "operations", "burden", "forward"
+CONSOLIDATED = "consolidated"
+_COLUMNS = {BEST: "value_flop"} | {name: f"{name}_flop" for name in (TOTALS, OPERATIONS, BURDEN, FORWARD)}
 
 
 def measured(estimates, measure=BEST, fit=None):
-    """Return FLOP of each system by one measure.
+    """Return FLOP of each system by one measure, as a Series.
 
-    Parameters
-    ----------
-    estimates : DataFrame
-    measure : str
-        ``best``; ``stated`` totals; ``operations``; ``burden``; ``consolidated``: the burden, and where there
-        is none the one that `fit` gives for the operations (2007.05558 app. 8.1); ``forward``: of one pass.
-    fit : lines.Line, optional
-        Of burden on operations.
-
-    Returns
-    -------
-    Series
+    ``best``; ``stated`` totals; ``operations``; ``burden``; ``consolidated``: the burden, and where there
+    is none the one that `fit` (of burden on operations) gives for the operations (2007.05558 app. 8.1);
+    ``forward``: of one pass.
     """
     if measure != CONSOLIDATED:
         return estimates[_COLUMNS[measure]]
@@ -432,18 +372,11 @@ def dated(estimates, measure=BEST, fit=None):
 
 
 def fit_errors(estimates, target, measure=BEST, fit=None):
-    """Fit error against compute in both forms, by one measure.
+    """Fit error against compute in both forms, by one measure, and project to a target error.
 
-    None where too few systems report an error, or it does not change with compute.
-
-    Parameters
-    ----------
-    estimates : DataFrame
-    target : float
-        Error that is projected to.
-    measure, fit
-        As of `measured`; the best is the one of the measures that most systems with an error have, as
-        totals, operations and burdens are not of one kind.
+    None where too few systems report an error, or it does not change with compute. Measure and fit are as of
+    `measured`; the best is the one of the measures that most systems with an error have, as totals,
+    operations and burdens are not of one kind.
 
     Returns
     -------
@@ -465,11 +398,6 @@ def fit_errors(estimates, target, measure=BEST, fit=None):
     except ValueError:  # the error does not change with compute at all
         return None
     derived = known & ~estimates["burden_flop"].gt(0) if measure == CONSOLIDATED else known & False
-    return {
-        "measure": measure,
-        "n_derived": int(derived.sum()),
-        "exponents": exponents,
-        "projections": {
-            form: trends.project(trends.fit_error(*data, form), target, form) for form in trends.FORMS
-        },
-    }
+    projections = {f: trends.project(trends.fit_error(*data, f), target, f) for f in trends.FORMS}
+    found = {"measure": measure, "n_derived": int(derived.sum())}
+    return {**found, "exponents": exponents, "projections": projections}

@@ -21,10 +21,6 @@ from traincost.estimation import uncertainty
 STATED, COUNTED, MEASURED = "stated", "network operations", "measured throughput"
 AT_STATED, AT_ASSUMED = "burden at stated utilisation", "burden at assumed utilisation"
 BY_TOTAL, THIRD_PARTY = "operations of all experts", "third party"
-RANKS = {
-    kind: rank
-    for rank, kind in enumerate((STATED, COUNTED, MEASURED, AT_STATED, AT_ASSUMED, BY_TOTAL, THIRD_PARTY), 1)
-}
 MEANINGS = {
     STATED: "stated by its developers, or recorded in the list",
     COUNTED: "counted operations: active parameters × tokens, or forward passes",
@@ -34,6 +30,7 @@ MEANINGS = {
     BY_TOTAL: "total parameters × tokens of a mixture of experts, its active share assumed",
     THIRD_PARTY: "a third party's figure",
 }
+RANKS = {kind: rank for rank, kind in enumerate(MEANINGS, 1)}
 
 # Classes, by what makes an estimate wrong: each with the quantiles of recorded / counted operations on Epoch
 # AI's list (2025-08, 1,892 rows; `CALIBRATED` has what such intervals hold there).
@@ -73,35 +70,18 @@ _ACTIVE_NAME = re.compile(r"-a(\d+(?:\.\d+)?)b\b", re.IGNORECASE)
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One estimate of one system, by one kind of evidence.
+    """One estimate of one system, by one kind of evidence."""
 
-    Attributes
-    ----------
-    kind : str
-        One of `RANKS`.
-    value_flop : float
-    how : str
-        In words: the formula and what it took.
-    of_class : str
-        Whose measured coverage the interval has (`CALIBRATED`); empty where none was measured.
-    draws : array or float
-        Of the compute.
-    terms : dict
-        Its uncertain inputs, as drawn.
-    without_base_flop : float
-        Its own stages alone, where the system was trained from a base.
-    is_lower_bound : bool
-        A base was trained before, and is not counted.
-    """
-
-    kind: str
+    kind: str  # one of `RANKS`
     value_flop: float
-    how: str
-    of_class: str = ""
-    draws: object = math.nan
-    terms: dict = field(default_factory=dict)
-    without_base_flop: float = math.nan
-    is_lower_bound: bool = False
+    how: str  # in words: the formula and what it took
+    of_class: str = (
+        ""  # whose measured coverage the interval has (`CALIBRATED`); empty where none was measured
+    )
+    draws: object = math.nan  # of the compute: an array, or a number where nothing is uncertain
+    terms: dict = field(default_factory=dict)  # its uncertain inputs, as drawn
+    without_base_flop: float = math.nan  # its own stages alone, where the system was trained from a base
+    is_lower_bound: bool = False  # a base was trained before, and is not counted
 
     @property
     def rank(self):
@@ -180,10 +160,7 @@ def _dense_form():
 
 def product(terms):
     """Multiply drawn inputs."""
-    total = 1.0
-    for term in terms.values():
-        total = total * term
-    return total
+    return math.prod(terms.values(), start=1.0)
 
 
 # -- candidates -----------------------------------------------------------------------------------------
@@ -204,9 +181,8 @@ def third_party(row):
         return None
     terms = {"stated figure": drawn_figure(row, "third_party_compute_flop")}
     terms["third party"] = uncertainty.lognormal("third party", 1.0, 0.6)
-    return Candidate(
-        THIRD_PARTY, row.third_party_compute_flop, "a third party's figure", "", product(terms), terms
-    )
+    value, how = row.third_party_compute_flop, "a third party's figure"
+    return Candidate(THIRD_PARTY, value, how, "", product(terms), terms)
 
 
 def with_base(candidate, base, of_list=False):

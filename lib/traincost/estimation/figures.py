@@ -9,6 +9,7 @@ import pandas as pd
 from traincost.columns import finite
 from traincost.estimation import energy, quantities
 from traincost.estimation.accelerators import PRECISIONS
+from traincost.estimation.dates import MONTHS
 
 TEXT = "text"
 # What a figure is called in a sheet, and what kind of number it is. Units are in the names.
@@ -62,34 +63,24 @@ FIGURES = tuple(KINDS)
 TEXT_FIGURES = tuple(name for name, kind in KINDS.items() if kind == TEXT)
 NUMERIC = tuple(name for name, kind in KINDS.items() if kind != TEXT)
 ALIASES = {"mfu": "utilisation"}  # other names that a sheet may use
-STAGES = (
-    "pre-training",
-    "training",
-    "context extension",
-    "fine-tuning",
-    "reinforcement learning",
-    "distillation",
-)
+STAGES = ("pre-training", "training", "context extension", "fine-tuning", "reinforcement learning")
+STAGES += ("distillation",)
 # Sizes that are printed rounded; counts of processors or epochs are not.
-_ROUNDED = ("parameters", "active_parameters", "frozen_parameters", "tokens", "words", "dataset_tokens")
-_ROUNDED += ("stated_compute_flop", "third_party_compute_flop", "finetune_compute_flop", "flop_per_pass")
-_ROUNDED += ("multiply_adds_per_pass",)
+_ROUNDED = (
+    "parameters", "active_parameters", "frozen_parameters", "tokens", "words", "dataset_tokens",
+    "stated_compute_flop", "third_party_compute_flop", "finetune_compute_flop", "flop_per_pass",
+    "multiply_adds_per_pass",
+)  # fmt: skip
 _OF_MODELS = ("parameters", "active_parameters", "tokens", "dataset_tokens")
 _LEAST_MODEL = 1000  # a bare number below it has lost its unit
-_RECOMPUTATION = ("none", "selective", "full")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_ONE_OF = {"precision": PRECISIONS, "recomputation": ("none", "selective", "full")}
 _DATES = "2020-05-28, 2020-05, 2020, 28/05/2020, March 2023 or 14 March 2023"
 
 
 def number(value, kind=None):
-    """Return a figure as a float, in the middle of a range.
+    """Return a figure as a float, in the middle of a range; ValueError where it cannot be read.
 
     Without a kind (`quantities.read`), the unit says which: "7B", "46%", "12 hours", "3640 PF-days".
-
-    Raises
-    ------
-    ValueError
-        It cannot be read.
     """
     if kind is not None:
         return quantities.read(value, kind).value
@@ -115,27 +106,19 @@ def date(value):
 def _date(text):
     try:
         if re.fullmatch(r"(1[89]|2\d)\d\d(\.0)?", text):
-            return (
-                pd.Timestamp(int(float(text)), 7, 1)
-                if int(float(text)) < datetime.date.today().year
-                else _this(text)
-            )
+            year = int(float(text))  # of a year that is not over, its first day
+            return pd.Timestamp(year, 7 if year < datetime.date.today().year else 1, 1)
         if match := re.fullmatch(r"(\d{1,2})/(\d{1,2})/(\d{4})", text):
             day, month, year = map(int, match.groups())
             return pd.Timestamp(year, month, day)
         if match := re.fullmatch(r"(?:(\d{1,2})\.? )?([A-Za-z]{3,9})\.?(?: (\d{1,2}),?)?,? (\d{4})", text):
-            month = _MONTHS.index(match[2][:3].lower()) + 1
+            month = MONTHS.index(match[2][:3].lower()) + 1
             return pd.Timestamp(int(match[4]), month, int(match[1] or match[3] or 1))
         if re.fullmatch(r"\d{4}-\d{2}(-\d{2})?([T ]\d{2}:\d{2}\S*)?", text):
             return pd.Timestamp(text).tz_localize(None)
     except ValueError:
         pass
     return None
-
-
-def _this(year):
-    """A year that is not over: its first day."""
-    return pd.Timestamp(int(float(year)), 1, 1)
 
 
 def dated(value):
@@ -149,25 +132,10 @@ def dated(value):
 
 
 def read(figure, value, from_list=False):
-    """Read one figure.
+    """Read one figure of `FIGURES`: its value, and how it was written (`quantities.Quantity`, or None).
 
-    Parameters
-    ----------
-    figure : str
-        One of `FIGURES`.
-    value : str, number or None
-    from_list : bool
-        A database's number, which may be any.
-
-    Returns
-    -------
-    tuple of (float or str, quantities.Quantity or None)
-        NaN of an empty one.
-
-    Raises
-    ------
-    ValueError
-        It cannot be used; the message says what was got and what is accepted.
+    NaN of an empty one. A number of a database, `from_list`, may be any. ValueError where it cannot be used;
+    the message says what was got and what is accepted.
     """
     if value in (None, "") or (isinstance(value, float) and np.isnan(value)):
         return np.nan, None
@@ -192,17 +160,13 @@ def read(figure, value, from_list=False):
 
 def _text(figure, value):
     text = str(value).strip()
-    if figure == "precision":
-        text = text.lower()
-        if text not in PRECISIONS:
-            raise ValueError(f"must be one of {', '.join(PRECISIONS)}, got {value!r:.60}")
     if figure == "region":
         return energy.intensity(text).region
-    if figure == "recomputation":
-        text = text.lower()
-        if text not in _RECOMPUTATION:
-            raise ValueError(f"must be one of {', '.join(_RECOMPUTATION)}, got {value!r:.60}")
-    return text
+    if figure not in _ONE_OF:
+        return text
+    if text.lower() not in _ONE_OF[figure]:
+        raise ValueError(f"must be one of {', '.join(_ONE_OF[figure])}, got {value!r:.60}")
+    return text.lower()
 
 
 def percentage(figure, value):

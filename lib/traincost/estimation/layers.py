@@ -9,19 +9,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Part:
-    """A stack of like layers, or what stands before or after them.
+    """A stack of like layers, or what stands before or after them."""
 
-    Attributes
-    ----------
-    total, active : int
-        Parameters, and those that one token uses.
-    multiplying : int
-        Weights that multiply each token.
-    """
-
-    total: int = 0
-    active: int = 0
-    multiplying: int = 0
+    total: int = 0  # parameters
+    active: int = 0  # those that one token uses
+    multiplying: int = 0  # weights that multiply each token
 
     def __add__(self, other):
         return Part(
@@ -45,23 +37,12 @@ def vectors(n):
 
 @dataclass(frozen=True)
 class Scores:
-    """Attention scores of some layers: keys a query sees, and FLOP for each.
-
-    Attributes
-    ----------
-    layers : int
-    flop_per_key : int
-        2 × heads × (width of a key + width of a value).
-    window : int, or None
-        Keys that a query sees at most.
-    causal : bool
-        Whether a query sees earlier keys alone.
-    """
+    """Attention scores of some layers: keys a query sees, and FLOP for each."""
 
     layers: int
-    flop_per_key: int
-    window: int | None = None
-    causal: bool = True
+    flop_per_key: int  # 2 × heads × (width of a key + width of a value)
+    window: int | None = None  # keys that a query sees at most
+    causal: bool = True  # whether a query sees earlier keys alone
 
     def full(self, tokens):
         """Return FLOP of a sequence when every score is computed, as plain kernels do."""
@@ -88,28 +69,15 @@ class Flop:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What a configuration says.
-
-    Attributes
-    ----------
-    family : str
-    parameters, active_parameters, non_embedding_parameters : int
-    unit : str
-        What one pass is of: ``token`` for a language model, ``image``, ``clip``.
-    forward : callable
-        Context length (tokens of a sequence) to `Flop`.
-    context : int
-        The context that the file gives, for where none is asked for.
-    notes : tuple of str
-    """
+    """What a configuration says."""
 
     family: str
     parameters: int
     active_parameters: int
     non_embedding_parameters: int
-    unit: str
-    forward: Callable
-    context: int
+    unit: str  # what one pass is of: ``token`` for a language model, ``image``, ``clip``
+    forward: Callable  # context length (tokens of a sequence) to `Flop`
+    context: int  # that the file gives, for where none is asked for
     notes: tuple = field(default=())
 
 

@@ -10,29 +10,17 @@ LEVEL = 0.95  # of the intervals
 
 @dataclass(frozen=True)
 class Line:
-    """A least-squares line of y on x.
-
-    Attributes
-    ----------
-    n : int
-    slope, slope_se, r_squared : float
-    x_mean, y_mean : float
-        The point that the line passes through whatever its slope.
-    residual_sd, x_sum_sq : float
-        Standard deviation about the line, and the sum of squares of x about its mean.
-    x_low, x_high : float
-        Range of x.
-    """
+    """A least-squares line of y on x."""
 
     n: int
     slope: float
     slope_se: float
     r_squared: float
-    x_mean: float
+    x_mean: float  # with `y_mean` the point that the line passes through whatever its slope
     y_mean: float
-    residual_sd: float
-    x_sum_sq: float
-    x_low: float
+    residual_sd: float  # standard deviation about the line
+    x_sum_sq: float  # sum of squares of x about its mean
+    x_low: float  # range of x
     x_high: float
 
     @property

@@ -51,18 +51,9 @@ _NUMBERS = {*FIGURES, "time_h", "date"} - {"processor"}
 
 
 def from_csv(text, name, problems=()):
-    """Return the `Systems` of a CSV.
+    """Return the `Systems` of a CSV; `NothingToReport` where none can be used, in words that follow its name.
 
-    Parameters
-    ----------
-    text, name : str
-    problems : list of tuple
-        Rows of `Systems.rejected` that reading the text gave.
-
-    Raises
-    ------
-    NothingToReport
-        It holds no system that can be used; the message continues the file's name.
+    `problems` are rows of `Systems.rejected` that reading the text gave.
     """
     rows, rejected = [], list(problems)
     try:
@@ -117,7 +108,6 @@ def _is_units(values):
 
 
 def _row(i, values, rejected):
-    """Return a row of a list, checked."""
     problems = []
     for figure in ("time_h", "score"):
         if text := values.pop(figure, ""):

@@ -22,19 +22,12 @@ _LARGE = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mio": 1e6, "million": 1e6, "mn":
 _LARGE |= {"b": 1e9, "bn": 1e9, "billion": 1e9, "g": 1e9, "t": 1e12, "tn": 1e12, "trillion": 1e12}
 _SI = {"": 1.0, "k": 1e3, "kilo": 1e3, "m": 1e6, "mega": 1e6, "g": 1e9, "giga": 1e9, "t": 1e12, "tera": 1e12}
 _SI |= {"p": 1e15, "peta": 1e15, "e": 1e18, "exa": 1e18, "z": 1e21, "zetta": 1e21, "y": 1e24, "yotta": 1e24}
-# Words after a number that say what is counted, by kind: they change nothing.
-_COUNTED = {
-    "count": r"parameters?|params?|weights|active|total|trainable|tokens?|words?|images?|examples?|samples?"
+# Words after a number that say what is counted: they change nothing.
+_COUNTED = (
+    r"(?:parameters?|params?|weights|active|total|trainable|tokens?|words?|images?|examples?|samples?"
     r"|datapoints?|sequences?|epochs?|passes|steps?|gpus?|tpus?|chips?|cores?|processors?|accelerators?"
-    r"|devices?|nodes?|layers?",
-    "flop": r"",
-    "time": r"",
-    "hours": r"",
-    "rate": r"",
-    "fraction": r"mfu|hfu|utili[sz]ation",
-    "energy": r"",
-    "power": r"",
-}
+    r"|devices?|nodes?|layers?)"
+)
 _ACCEPTED = {
     "count": "a count such as 7B, 1.5e9, 300 billion, 10-20, ~1e11 or 1,200,000",
     "flop": "FLOP such as 3.14e23, 3.14×10^23, 1e3-1e4, 3640 PF-days or 2527 zettaFLOP",
@@ -62,19 +55,7 @@ _UP_TO = re.compile(r"^(?:up to|at most|less than|under|below|<=?|≤)\s*", re.I
 _BETWEEN = re.compile(r"^(?:between|from)\s+(.*?)\s+(?:and|to)\s+(.*)$", re.I | re.DOTALL)
 _TO = re.compile(r"^(.*?[\da-z])\s*(?:\bto\b|-{1,2})\s*(\d.*)$", re.I | re.DOTALL)
 _OR_MORE = re.compile(r"\+$|\s+or more$", re.I)
-_WORDS = {
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-}
-_WORDS |= {"eleven": 11, "twelve": 12}
+_WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 _WORD_NUMBER = re.compile(rf"\b({'|'.join(_WORDS)})\b", re.I)
 MAX_TEXT = 100
 OVER, UP_TO = 1.3, 0.5  # "over 150 million" may be 1.3 times that; "up to 4,096 GPUs" may be half of it
@@ -82,22 +63,13 @@ OVER, UP_TO = 1.3, 0.5  # "over 150 million" may be 1.3 times that; "up to 4,096
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number as written.
+    """A number as written."""
 
-    Attributes
-    ----------
-    value : float
-        In the middle of a range (geometric), else the number itself.
-    low, high : float
-        What it may be; equal to `value` where it is exact.
-    shape : str
-        `EXACT`; `WITHIN`, uniform between low and high (rounding); `RANGE`, log-uniform, 5 % beyond
-        either end; `ABOUT`, normal with 90 % between them.
-    """
-
-    value: float
-    low: float
+    value: float  # in the middle of a range (geometric), else the number itself
+    low: float  # what it may be; equal to `value` where it is exact, as is `high`
     high: float
+    # `EXACT`; `WITHIN`, uniform between low and high (rounding); `RANGE`, log-uniform, 5 % beyond either end;
+    # `ABOUT`, normal with 90 % between them.
     shape: str = EXACT
 
     def scaled(self, factor):
@@ -106,23 +78,10 @@ class Quantity:
 
 
 def read(value, kind="count"):
-    """Read a figure.
+    """Read a figure as a `Quantity`; ValueError says what was got and what is accepted.
 
-    Parameters
-    ----------
-    value : str, int or float
-    kind : str
-        ``count``, ``flop``, ``time`` (to seconds), ``hours`` (of processors), ``rate`` (FLOP/s),
-        ``fraction``, ``energy`` (kWh), ``power`` (W).
-
-    Returns
-    -------
-    Quantity
-
-    Raises
-    ------
-    ValueError
-        It cannot be read; the message says what was got and what is accepted.
+    `kind` is ``count``, ``flop``, ``time`` (to seconds), ``hours`` (of processors), ``rate`` (FLOP/s),
+    ``fraction``, ``energy`` (kWh) or ``power`` (W).
     """
     if isinstance(value, str):
         return _of_text(value, kind)
@@ -136,16 +95,25 @@ def stored(value):
 
     Trailing zeros say nothing of a number that was stored, so two digits at least are taken as meant.
     """
-    digits = f"{value:.12e}".split("e")[0].replace(".", "").rstrip("0")
-    half = 0.5 * 10.0 ** (math.floor(math.log10(abs(value))) + 1 - max(2, len(digits))) if value else 0.0
-    if len(digits) > 5:
+    n_digits = _n_digits(value)
+    half = _half_unit(value, max(2, n_digits))
+    if n_digits > 5:
         return Quantity(value, value, value)
     return Quantity(value, value - half, value + half, WITHIN)
 
 
+def _n_digits(value):
+    """Return the number of significant digits, zeros at the end left out."""
+    return len(f"{value:.12e}".split("e")[0].replace(".", "").rstrip("0"))
+
+
+def _half_unit(value, n_digits):
+    """Return half of the last of so many digits."""
+    return 0.5 * 10.0 ** (math.floor(math.log10(abs(value))) + 1 - n_digits) if value else 0.0
+
+
 def _refuse(text, kind, why=""):
-    got = f"got {text!r:.60}"
-    raise ValueError(f"must be a number{why}, {got}; accepted is {_ACCEPTED[kind]}")
+    raise ValueError(f"must be a number{why}, got {text!r:.60}; accepted is {_ACCEPTED[kind]}")
 
 
 def _of_text(text, kind):
@@ -159,14 +127,14 @@ def _of_text(text, kind):
     plain = plain.removeprefix("+")
     if match := _BETWEEN.match(plain):
         return _range(match[1], match[2], kind, text)
-    bare, roughly = _stripped(plain, _ROUGHLY)
-    bare, over = _stripped(bare, _OVER)
-    bare, up_to = _stripped(bare, _UP_TO)
+    bare, roughly = _ROUGHLY.subn("", plain)
+    bare, over = _OVER.subn("", bare)
+    bare, up_to = _UP_TO.subn("", bare)
     if "±" in bare or "+/-" in bare:
         return _about(re.split(r"±|\+/-", bare, maxsplit=1), kind, text)
     if match := _is_range(bare):
         return _range(*match, kind, text)
-    bare, or_more = _or_more(bare)
+    bare, or_more = _OR_MORE.subn("", bare)
     found = _single(bare, kind, text)
     if over or or_more:
         return Quantity(found.value, found.value, found.value * OVER, WITHIN)
@@ -177,10 +145,7 @@ def _of_text(text, kind):
 
 def _doubled(found):
     """Return a number that is said to be rough: twice its rounding, and zeros at its end mean nothing."""
-    half = (found.high - found.low) / 2
-    if not half:
-        digits = f"{found.value:.12e}".split("e")[0].replace(".", "").rstrip("0")
-        half = 0.5 * 10.0 ** (math.floor(math.log10(found.value)) + 1 - len(digits)) if found.value else 0.0
+    half = (found.high - found.low) / 2 or _half_unit(found.value, _n_digits(found.value))
     return Quantity(found.value, max(found.value - 2 * half, found.value / 2), found.value + 2 * half, WITHIN)
 
 
@@ -191,26 +156,10 @@ def _plain(text):
     text = _SPACES.sub(" ", text).strip().lower()
     # Thin or narrow spaces between groups of three digits.
     text = re.sub(r"(?<=\d) (?=\d{3}(?:\D|$))", "", text)
-    text = _WORD_NUMBER.sub(lambda match: str(_WORDS[match[1].lower()]), text)
-    text = re.sub(
-        r"^(?:a|an|half an?) (?=[a-z])", lambda m: "0.5 " if m[0].startswith("half") else "1 ", text
-    )
+    text = _WORD_NUMBER.sub(lambda m: str(_WORDS.index(m[1].lower()) + 1), text)
+    text = re.sub(r"^half an? (?=[a-z])", "0.5 ", re.sub(r"^an? (?=[a-z])", "1 ", text))
     text = _POWER_OF_SUPER.sub(lambda m: f"{m[1] or 1}e{m[2].translate(_SUPERSCRIPTS)}", text)
-    return _POWER.sub(lambda m: _times_ten(m[1] or "1", int(m[2])), text)
-
-
-def _times_ten(mantissa, exponent):
-    return f"{mantissa}e{exponent}" if "e" not in mantissa else f"{mantissa}"
-
-
-def _stripped(text, pattern):
-    bare = pattern.sub("", text)
-    return bare, bare != text
-
-
-def _or_more(text):
-    bare = _OR_MORE.sub("", text)
-    return bare.strip(), bare != text
+    return _POWER.sub(lambda m: m[1] if "e" in (m[1] or "") else f"{m[1] or 1}e{int(m[2])}", text)
 
 
 def _is_range(text):
@@ -258,9 +207,9 @@ def _single(text, kind, whole):
         re.fullmatch(r"\d+,\d+.*", text.strip()) and not re.match(r"\d{1,3}(,\d{3})+(\D|$)", text.strip())
     ):
         _refuse(whole, kind)
-    digits, rest = match[1].replace(",", ""), match[2].strip()
+    digits, unit = match[1].replace(",", ""), match[2].strip().rstrip(".")
     value = float(digits)
-    factor = _factor(rest, kind)
+    factor = _FACTORS[kind](unit) if unit else 1.0  # None where the words after a number are not understood
     if factor is None or not math.isfinite(value * factor):
         _refuse(whole, kind)
     return _rounded(digits, value, factor)
@@ -278,16 +227,11 @@ def _rounded(digits, value, factor):
     return Quantity(value * factor, (value - half) * factor, (value + half) * factor, WITHIN)
 
 
-def _factor(unit, kind):
-    """Return the factor that stands for the words after a number, or None where they are not understood."""
-    unit = unit.strip().rstrip(".")
-    if not unit:
-        return 1.0
-    return _FACTORS[kind](unit)
+# What the words after a number multiply it by, in lower case; None where they are not understood.
 
 
 def _of_count(unit):
-    match = re.fullmatch(rf"([a-z]*?)\s*(?:{_COUNTED['count']})?(?:\s+(?:{_COUNTED['count']}))*", unit)
+    match = re.fullmatch(rf"([a-z]*?)\s*{_COUNTED}?(?:\s+{_COUNTED})*", unit)
     if not match:
         return None
     return _LARGE.get(match[1]) if match[1] else 1.0
@@ -339,26 +283,12 @@ def _of_rate(unit):
 
 
 def _of_fraction(unit):
-    match = re.fullmatch(rf"(%|percent|per cent)\s*(?:{_COUNTED['fraction']})?", unit)
-    return 0.01 if match else (1.0 if re.fullmatch(_COUNTED["fraction"], unit) else None)
+    match = re.fullmatch(r"(%|percent|per cent)?\s*(?:mfu|hfu|utili[sz]ation)?", unit)
+    return None if not match else 0.01 if match[1] else 1.0
 
 
-def _of_energy(unit):
-    return {
-        "kwh": 1.0,
-        "mwh": 1e3,
-        "gwh": 1e6,
-        "wh": 1e-3,
-        "j": 1 / 3.6e6,
-        "kj": 1 / 3600,
-        "mj": 1 / 3.6,
-    }.get(unit)
-
-
-def _of_power(unit):
-    return {"w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3, "mw": 1e6}.get(unit)
-
-
+_KWH = {"kwh": 1.0, "mwh": 1e3, "gwh": 1e6, "wh": 1e-3, "j": 1 / 3.6e6, "kj": 1 / 3600, "mj": 1 / 3.6}
+_WATTS = {"w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3, "mw": 1e6}
 _FACTORS = {
     "count": _of_count,
     "flop": _of_flop,
@@ -366,6 +296,6 @@ _FACTORS = {
     "hours": _of_hours,
     "rate": _of_rate,
     "fraction": _of_fraction,
-    "energy": _of_energy,
-    "power": _of_power,
+    "energy": _KWH.get,
+    "power": _WATTS.get,
 }

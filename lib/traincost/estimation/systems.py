@@ -9,6 +9,7 @@ A *sheet* is YAML with a list ``systems``; each has ``system``, ``date``, ``doma
 mappings with ``name`` and figures of their own, those of the system where a stage states none.
 """
 
+import math
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
@@ -16,7 +17,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from traincost.columns import PREFIX, finite
+from traincost.columns import finite, settings
 from traincost.errors import NothingToReport, ParameterError
 from traincost.estimation import compute, utilisation
 from traincost.estimation.figures import (
@@ -41,44 +42,24 @@ MAX_STAGES = 20
 
 @dataclass(frozen=True, eq=False)
 class Systems:
-    """Systems and what was reported of each.
-
-    Attributes
-    ----------
-    name : str
-    frame : DataFrame
-        ``system``, ``date``, ``domain``, ``source`` and `FIGURES`; NaN or empty where not reported;
-        ``burden_time``, what the time of the hardware burden is of: one of `compute.BURDEN_TIMES`;
-        ``energy_is_sampled``, whether ``energy_kwh`` is by the power that a tracker sampled;
-        ``written``, figure to `quantities.Quantity` as it was written; ``stages``, a tuple of rows like
-        this one; ``stage``, empty; ``stated_with_base``, whether a stated total includes the base.
-    where : DataFrame
-        ``system``, ``source``, ``figure``, ``value``, ``at``, ``printed``: where each figure of
-        a sheet stands.
-    rejected : DataFrame
-        ``row``, ``system``, ``column``, ``reason``: what could not be used.
-    left_out : DataFrame
-        ``system``, ``reason``: what the sheet says was left out of it.
-    unread : tuple of str
-        Columns of a list that are not read.
-    """
+    """Systems and what was reported of each."""
 
     name: str
+    # ``system``, ``date``, ``domain``, ``source`` and `FIGURES`; NaN or empty where not reported;
+    # ``burden_time``, what the time of the hardware burden is of: one of `compute.BURDEN_TIMES`;
+    # ``energy_is_sampled``, whether ``energy_kwh`` is by the power that a tracker sampled; ``written``,
+    # figure to `quantities.Quantity` as it was written; ``stages``, a tuple of rows like this one; ``stage``,
+    # empty; ``stated_with_base``, whether a stated total includes the base.
     frame: pd.DataFrame
+    # ``system``, ``source``, ``figure``, ``value``, ``at``, ``printed``: where each figure of a sheet stands.
     where: pd.DataFrame
-    rejected: pd.DataFrame
-    left_out: pd.DataFrame
-    unread: tuple = field(default=())
+    rejected: pd.DataFrame  # ``row``, ``system``, ``column``, ``reason``: what could not be used
+    left_out: pd.DataFrame  # ``system``, ``reason``: what the sheet says was left out of it
+    unread: tuple = field(default=())  # columns of a list that are not read
 
 
 def of_rows(name, rows, where=(), rejected=(), left_out=(), unread=()):
-    """Make `Systems` of checked rows.
-
-    Raises
-    ------
-    NothingToReport
-        There is no row; the message continues the file's name.
-    """
+    """Make `Systems` of checked rows; `NothingToReport` where there is none, in words that follow a name."""
     rejected = list(rejected)
     if not rows:
         why = f"; the first problem: {rejected[0][3]}" if rejected else ""
@@ -114,7 +95,6 @@ _EMPTY = {
 
 
 def _whole(row):
-    """Return a row with every column."""
     given = {name: value for name, value in row.items() if not (value is None or value != value)}
     whole = {**_EMPTY, "written": {}, "stages": (), **given}
     for name in ("domain", "source", *TEXT_FIGURES):
@@ -190,18 +170,9 @@ def _parsed(text):
 
 
 def from_sheet(text, name, problems=()):
-    """Return the `Systems` of a sheet.
+    """Return the `Systems` of a sheet; `NothingToReport` where there is none, in words that follow its name.
 
-    Parameters
-    ----------
-    text, name : str
-    problems : list of tuple
-        Rows of `Systems.rejected` that reading the text gave.
-
-    Raises
-    ------
-    NothingToReport
-        It is no sheet, or holds no system that can be used; the message continues the file's name.
+    `problems` are rows of `Systems.rejected` that reading the text gave.
     """
     sheet = _parsed(text)
     entries = sheet.get("systems") if isinstance(sheet, dict) else None
@@ -241,16 +212,12 @@ def _stated(i, row, into, figures, rejected, stage=""):
     return where
 
 
+# Figures that a stage does not have of its system.
 _OF_THE_SYSTEM = (
-    "stated_compute_flop",
-    "finetune_compute_flop",
-    "operations_flop",
-    "burden_flop",
-    "base",
-    "error",
-)
-_OF_THE_SYSTEM += ("third_party_compute_flop", "energy_kwh", "tokens", "dataset_tokens", "words", "examples")
-_OF_THE_SYSTEM += ("epochs", "steps", "time_s", "processor_hours", "generated_tokens", "teacher_parameters")
+    "stated_compute_flop", "finetune_compute_flop", "operations_flop", "burden_flop", "base", "error",
+    "third_party_compute_flop", "energy_kwh", "tokens", "dataset_tokens", "words", "examples",
+    "epochs", "steps", "time_s", "processor_hours", "generated_tokens", "teacher_parameters",
+)  # fmt: skip
 
 
 def _stages(i, row, system, entries, rejected, where):
@@ -299,17 +266,11 @@ def _left_out(entries):
 def from_runs(collection):
     """Return the runs of a collection as `Systems`, by the compute blocks of their records.
 
-    Raises
-    ------
-    NothingToReport
-        No run has a compute block; the message continues the directory's name.
+    `NothingToReport`, in words that follow the directory's name, where no run has one.
     """
     rows, rejected = [], []
-    image = {
-        name.removeprefix(PREFIX): collection.runs[name]
-        for name in collection.runs
-        if name.startswith(PREFIX) and name.rpartition(".")[2] in _OF_IMAGES
-    }
+    of_runs = settings(collection.runs).items()
+    image = {name: collection.runs[c] for name, c in of_runs if name.rpartition(".")[2] in _OF_IMAGES}
     for i, run in enumerate(collection.runs.itertuples()):
         block = collection.compute.get(i)
         if block is None:
@@ -333,7 +294,11 @@ def _run(i, run, block, rejected, of_images):
     row |= {"time_s": run.runtime_s, "processor": block.get("processor")}
     row["energy_kwh"] = getattr(run, "cost_energy_kwh", None)
     try:
-        row |= _by_stages(block.get("stages") or []) if not block.get("model") else _by_model(block)
+        if block.get("model"):
+            row["operations_flop"] = utilisation.operations_of(block)
+            row["operations_note"] = "by the configuration of its model, 3 × a forward pass"
+        else:
+            row |= _by_stages(block.get("stages") or [])
     except (TypeError, ValueError, AttributeError) as problem:
         rejected.append((i, run.run_id, "stages", str(problem)))
     made = checked(i, row, rejected)
@@ -345,12 +310,9 @@ def _run(i, run, block, rejected, of_images):
             made |= {"operations_flop": operations * share, "operations_note": said}
     # Without a time and a rate of each stage, the time is the run's own, evaluation included.
     whole = not made.get("burden_flop", np.nan) > 0
-    sampled = getattr(run, "cost_energy_gpu_sampled_kwh", None) == row["energy_kwh"] is not None
-    return {
-        **made,
-        "burden_time": compute.WHOLE_RUN if whole else compute.STAGES,
-        "energy_is_sampled": sampled,
-    }
+    made["burden_time"] = compute.WHOLE_RUN if whole else compute.STAGES
+    sampled_kwh = getattr(run, "cost_energy_gpu_sampled_kwh", None)
+    return {**made, "energy_is_sampled": sampled_kwh == row["energy_kwh"] is not None}
 
 
 # Settings that models of images have, and of language models only those that see images.
@@ -371,16 +333,10 @@ def _of_patches(of_images):
         tokens, elements = (image // patch) ** 2 + 1, channels * image**2
         share = tokens / elements
     except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError):
-        return None, f"{start}, so it is not used; count the model with traincost count"
+        share = math.nan
     if not 0 < share < 1:
         return None, f"{start}, so it is not used; count the model with traincost count"
     return share, f"{start}: counted for its {tokens:,} patches in place of {elements:,} values"
-
-
-def _by_model(block):
-    """Return the operations of a compute block that has the configuration of its model, and tokens."""
-    found = {"operations_flop": utilisation.operations_of(block)}
-    return {**found, "operations_note": "by the configuration of its model, 3 × a forward pass"}
 
 
 def _by_stages(entries):
@@ -411,12 +367,8 @@ def _operations_note(stages):
 def claims_of(text):
     """Return the printed claims in a YAML text, a list of mappings.
 
-    Raises
-    ------
-    NothingToReport
-        It has no list ``claims``; the message continues the file's name.
-    ParameterError
-        A claim lacks something, or its value is no number above zero.
+    `NothingToReport`, in words that follow the file's name, where it has no list ``claims``; `ParameterError`
+    where a claim lacks something, or its value is no number above zero.
     """
     content = _parsed(text)
     if not isinstance(content, dict) or not isinstance(content.get("claims"), list):

@@ -185,12 +185,9 @@ def _groups(kept, eras, split_large=True):
 
 
 def not_fitted(scored, eras=ERAS):
-    """Return the systems of `window_scores` that stand in no trend: low outliers, and too few of a kind.
+    """Return ``system`` and ``low_outlier`` of the systems of `window_scores` that stand in no trend.
 
-    Returns
-    -------
-    DataFrame
-        ``system``, ``low_outlier``.
+    These are low outliers, and too few of a kind.
     """
     fitted = [part.index for *_, part in _groups(scored[~scored["low_outlier"]], eras)]
     rest = scored.drop(index=fitted[0].append(fitted[1:]) if fitted else [])
@@ -206,16 +203,16 @@ def _trend(part, n_draws, rng, noise, days_per_year, days_per_month):
     enough = line.n >= MIN_SYSTEMS
     # Where lines of the interval's slopes, through the mean point, begin and end.
     first, last = line.x_low - line.x_mean, line.x_high - line.x_mean
+    slopes = {"slope": line.slope, "slope_low": low, "slope_high": high}
+    slopes |= {"slope_t_low": t_low, "slope_t_high": t_high}
     return {
         "n": line.n,
-        "slope": line.slope * days_per_year,
-        "slope_low": low * days_per_year,
-        "slope_high": high * days_per_year,
-        "slope_t_low": t_low * days_per_year,
-        "slope_t_high": t_high * days_per_year,
+        **{name: per_day * days_per_year for name, per_day in slopes.items()},
         "doubling_months": doubling_time(line.slope, days_per_month) if enough else np.nan,
-        **_doubling_interval("doubling", bottom, top, days_per_month, enough),
-        **_doubling_interval("doubling_bootstrap", low, high, days_per_month, enough),
+        "doubling_low": doubling_time(top, days_per_month) if enough else np.nan,
+        "doubling_high": doubling_time(bottom, days_per_month) if enough else np.nan,
+        "doubling_bootstrap_low": doubling_time(high, days_per_month) if enough else np.nan,
+        "doubling_bootstrap_high": doubling_time(low, days_per_month) if enough else np.nan,
         "established": bool(enough and bottom > 0),
         "r_squared": line.r_squared,
         "first": part["date"].min(),
@@ -229,31 +226,18 @@ def _trend(part, n_draws, rng, noise, days_per_year, days_per_month):
     }
 
 
-def _doubling_interval(name, low, high, days_per_month, enough):
-    """Return the doubling times of an interval of the slope, by their names."""
-    ends = doubling_time(high, days_per_month), doubling_time(low, days_per_month)
-    return dict(zip((f"{name}_low", f"{name}_high"), ends if enough else (np.nan, np.nan), strict=True))
-
-
 def doubling_time(slope_per_day, days_per_month=DAYS_PER_MONTH):
     """Return months in which compute doubles; infinite where it does not grow."""
     return np.log10(2) / slope_per_day / days_per_month if slope_per_day > 0 else np.inf
 
 
 def sensitivity(systems, windows=(182, 730), thresholds=(0.5, 1.0), noises=(1.5, 4.0), **more):
-    """Fit the trends again with one choice changed at a time.
-
-    Returns
-    -------
-    DataFrame
-        As `fit_trends`, with ``choice`` and ``value`` of what was changed.
-    """
-    changes = [("window_days", w) for w in windows]
-    changes += [("large_z", z) for z in thresholds]
-    changes += [("noise", n) for n in noises]
+    """Fit the trends as `fit_trends` does, with one choice changed at a time, ``choice`` to ``value``."""
+    changes = {"window_days": windows, "large_z": thresholds, "noise": noises}
     parts = [
         fit_trends(systems, **{**more, choice: value}).assign(choice=choice, value=value)
-        for choice, value in changes
+        for choice, values in changes.items()
+        for value in values
         if value != more.get(choice)
     ]
     return pd.concat(parts, ignore_index=True)
@@ -276,10 +260,7 @@ def largest(systems, n):
 def subset(systems, which=""):
     """Return a subset by name: ``records``, ``largest N`` of each window, or a domain; all if empty.
 
-    Raises
-    ------
-    ParameterError
-        `which` is none of these.
+    `ParameterError` where `which` is none of these.
     """
     if not which:
         return systems
@@ -309,22 +290,8 @@ FORMS = {"polynomial": np.negative, "exponential": lambda log_error: 10**-log_er
 def fit_error(error, compute_flop, form="polynomial"):
     """Fit error against compute, in the polynomial or the exponential form of 2007.05558.
 
-    Parameters
-    ----------
-    error : array of float
-        Fractions, above 0.
-    compute_flop : array of float
-    form : str
-        ``polynomial``: log10(1/error), or ``exponential``: 1/error, on log10 compute.
-
-    Returns
-    -------
-    lines.Line
-
-    Raises
-    ------
-    ValueError
-        Unknown form, or fewer than three whole pairs.
+    The error, a fraction above 0, as log10(1/error) (``polynomial``) or 1/error (``exponential``), on log10
+    compute. ValueError for another form, or fewer than three whole pairs.
     """
     if form not in FORMS:
         raise ValueError(f"`form` must be polynomial or exponential, got {form!r}")
@@ -335,6 +302,8 @@ def fit_error(error, compute_flop, form="polynomial"):
 def exponents(error, compute_flop):
     """Return the exponents of compute in error^-1, from both directions of the regression.
 
+    ValueError where the error does not change with compute at all.
+
     Returns
     -------
     dict
@@ -342,11 +311,6 @@ def exponents(error, compute_flop):
         with ``low`` and ``high`` from the slope's 95 % interval; ``compute_on_error``: |slope|
         of the reverse regression; ``n``, ``r_squared``, ``slope``; ``established``, whether that
         interval says that the error falls.
-
-    Raises
-    ------
-    ValueError
-        The error does not change with compute at all.
     """
     fit = fit_error(error, compute_flop)
     if fit.slope == 0:
@@ -365,17 +329,10 @@ def exponents(error, compute_flop):
 
 
 def project(fit, target_error, form="polynomial"):
-    """Return the compute at which a fit reaches a target error, with its prediction interval.
+    """Return the compute at which a fit of `fit_error`, of the same form, reaches a target error.
 
     The interval is Fieller's (calibration): all computes whose prediction interval of a single
     new system holds the target.
-
-    Parameters
-    ----------
-    fit : lines.Line
-        What `fit_error` returns for the same `form`.
-    target_error : float
-    form : str
 
     Returns
     -------
@@ -392,9 +349,5 @@ def project(fit, target_error, form="polynomial"):
         root = np.sqrt(scale * (a * (1 + 1 / fit.n) + distance**2 / fit.x_sum_sq))
         middle = fit.x_mean + fit.slope * distance / a
         low, high = middle - root / a, middle + root / a
-    return {
-        "log10_flop": float(x),
-        "low": float(low),
-        "high": float(high),
-        "orders_beyond": float(x - fit.x_high),
-    }
+    found = {"log10_flop": x, "low": low, "high": high, "orders_beyond": x - fit.x_high}
+    return {name: float(value) for name, value in found.items()}

@@ -64,11 +64,7 @@ def lognormal(name, median, sigma, limit=None):
 def by_quantiles(name, quantiles):
     """Return draws of a factor whose quantiles are known: linear in log10 between them, and a little beyond.
 
-    Parameters
-    ----------
-    name : str
-    quantiles : tuple of (float, float)
-        Probability and factor, ascending, 5 and 95 % the outer ones.
+    These are (probability, factor), ascending, 5 and 95 % the outer ones.
     """
     p = np.array([p for p, _ in quantiles])
     logs = np.log10([factor for _, factor in quantiles])
@@ -96,18 +92,9 @@ _ENDS = (round((1 - LEVEL) / 2 * N_DRAWS), round((1 + LEVEL) / 2 * N_DRAWS) - 1)
 
 
 def shares(draws, terms):
-    """Say which inputs the spread of a product is from.
+    """Say which inputs, as drawn, the spread of a product is from.
 
-    Parameters
-    ----------
-    draws : array
-    terms : dict of str to array or float
-        Its inputs, as drawn.
-
-    Returns
-    -------
-    dict of str to float
-        Squared rank correlation of each uncertain input, the largest first; to first order.
+    Squared rank correlation of each uncertain input, by its name, the largest first; to first order.
     """
     if np.ndim(draws) == 0:
         return {}

@@ -10,14 +10,13 @@ import numpy as np
 import pandas as pd
 
 from traincost.analysis import fields
-from traincost.columns import PREFIX, finite
+from traincost.columns import PREFIX, finite, settings
 from traincost.errors import ParameterError
 from traincost.estimation import accelerators, architectures, compute
 
 # An MFU below it is named: of 25 published models with both hours and tokens, a tenth have less than 0.097.
 LOW = 0.1
 N_PUBLISHED = 25  # models that this is of
-ALL_RUNS = fields.ALL_RUNS
 # Settings that say what a run ran on, by the last part of their name.
 _DEVICE_SETTINGS = ("gpu", "gpu_type", "gpu_name", "device_name", "accelerator_type", "processor")
 
@@ -25,10 +24,7 @@ _DEVICE_SETTINGS = ("gpu", "gpu_type", "gpu_name", "device_name", "accelerator_t
 def operations_of(block):
     """Return the FLOP of a compute block, forward and backward.
 
-    Raises
-    ------
-    ValueError
-        A stage, or the configuration in `model`, cannot be used; the message says why.
+    ValueError, which says why, where a stage, or the configuration in `model`, cannot be used.
     """
     if isinstance(block.get("model"), dict):
         tokens = block.get("tokens")
@@ -44,13 +40,8 @@ def operations_of(block):
 def by_run(collection, processor="", precision="", processors=None):
     """Return what each completed run achieved.
 
-    Parameters
-    ----------
-    collection : Collection
-    processor, precision : str
-        Of runs whose record does not say what they ran on.
-    processors : int, optional
-        Of runs whose record does not say how many.
+    `processor` (`ParameterError` where it has no rate), `precision` and `processors`, how many, are of runs
+    whose record does not say.
 
     Returns
     -------
@@ -58,11 +49,6 @@ def by_run(collection, processor="", precision="", processors=None):
         A row per run, in the order of ``collection.runs``: ``run_id``; ``operations_flop``; ``device_s``;
         ``achieved_flop_per_s`` of one device; ``peak_flop_per_s``, dense; ``mfu``; ``rate_note``;
         ``problem``, what is missing or wrong.
-
-    Raises
-    ------
-    ParameterError
-        `processor` has no rate.
     """
     if processor and accelerators.rate_of(processor, precision) is None:
         raise ParameterError(f"`processor`: {accelerators.why_unknown(processor)}")
@@ -77,13 +63,10 @@ def by_run(collection, processor="", precision="", processors=None):
 
 def _named_devices(runs):
     """Return what the settings of each run name as its device, or an empty text."""
-    columns = [
-        name
-        for name in runs
-        if name.startswith(PREFIX) and name.rpartition(".")[2].lower() in _DEVICE_SETTINGS
-    ]
     found = [""] * len(runs)
-    for name in columns:
+    for name in settings(runs).values():
+        if name.rpartition(".")[2].lower() not in _DEVICE_SETTINGS:
+            continue
         for i, value in enumerate(runs[name]):
             if not found[i] and isinstance(value, str) and accelerators.rate_of(value) is not None:
                 found[i] = value
@@ -101,9 +84,9 @@ def _run(run, block, processor, precision, processors):
     n = n if finite(n) and n > 0 else np.nan
     rate, note = block.get("rate_flops_per_s"), "as given"
     if not finite(rate) or rate <= 0:
-        rate, note, why = _rate(
-            block.get("processor") or _known(run.device) or processor, block.get("precision") or precision
-        )
+        device = run.device if isinstance(run.device, str) and run.device else ""
+        device = device if device and accelerators.rate_of(device) else processor
+        rate, note, why = _rate(block.get("processor") or device, block.get("precision") or precision)
         problem = problem or why
     if not problem and not n > 0:
         problem = "the number of its processors is not known"
@@ -121,11 +104,6 @@ def _run(run, block, processor, precision, processors):
     }
 
 
-def _known(device):
-    """Return what the record names as its device, where that has a rate; else an empty text."""
-    return device if isinstance(device, str) and device and accelerators.rate_of(device) else ""
-
-
 def _rate(processor, precision):
     if not processor:
         return np.nan, "", "what it ran on is not known"
@@ -137,28 +115,20 @@ def _rate(processor, precision):
 
 
 def by_level(collection, achieved, by=None):
-    """Return what the runs of each level of a setting achieved together.
-
-    Parameters
-    ----------
-    collection : Collection
-    achieved : DataFrame
-        As `by_run` returns it.
-    by : str, optional
-        A setting; a total alone if left out.
+    """Return what the runs of each level of a setting achieved together, a total alone where there is none.
 
     Returns
     -------
     DataFrame
-        A row per level and `ALL_RUNS` last: ``level``, ``n_runs``, ``n_known`` (with both operations and
-        a peak), ``operations_flop``, ``device_hours``, ``achieved_flop_per_s`` of one device, ``mfu`` (the
-        operations over the peak of all their time), ``mfu_lowest``, ``mfu_highest``, ``low`` (`LOW`).
+        A row per level and `fields.ALL_RUNS` last: ``level``, ``n_runs``, ``n_known`` (with both operations
+        and a peak), ``operations_flop``, ``device_hours``, ``achieved_flop_per_s`` of one device, ``mfu``
+        (the operations over the peak of all their time), ``mfu_lowest``, ``mfu_highest``, ``low`` (`LOW`).
     """
     rows = []
     if by and PREFIX + by in collection.runs:
         codes, labels, _ = fields.levels(collection.runs[PREFIX + by])
         rows = [_level(label, achieved[codes == k]) for k, label in enumerate(labels)]
-    return pd.DataFrame([*rows, _level(ALL_RUNS, achieved)])
+    return pd.DataFrame([*rows, _level(fields.ALL_RUNS, achieved)])
 
 
 def _level(level, rows):
