@@ -24,10 +24,11 @@ import os
 import re
 
 from traincost.reading.formats import clocks, interpolation
+from traincost.reading.formats.by_name import first_of
 from traincost.reading.formats.files import (
+    Folder,
     Unreadable,
     mapping_in,
-    names,
     opened,
     parse_json,
     read_bytes,
@@ -58,21 +59,17 @@ _TRACEBACK = "Traceback (most recent call last)"
 _RAISED = re.compile(r"^([A-Za-z_][\w.]{0,80})(?::|\s*$)")
 _DIRECTORY_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[/\\](\d\d)-(\d\d)-(\d\d)")
 _OVERRIDE = re.compile(r"\+{0,2}([^=~]+)=(.*)", re.DOTALL)
-NAMES = re.compile(re.escape(FOLDER_NAME))
-
-
-def sources(directory, names):
-    """Return Hydra's folder where the directory holds one."""
-    return [FOLDER_NAME] if FOLDER_NAME in names else []
+NAMES, sources = first_of(FOLDER_NAME)
 
 
 def read(path, run_id):
     """Return the job whose ``.hydra`` is at `path`; `run_id` names the directory around it."""
-    found = names(path)
-    if CONFIG_NAME not in found and HYDRA_NAME not in found:
+    own, folder = Folder(path), Folder(os.path.dirname(path))
+    if CONFIG_NAME not in own and HYDRA_NAME not in own:
         return []
     run = Run(run_id, named=False)
-    folder, hydra = os.path.dirname(path), _hydra(path, run.notes)
+    lost = ": the name of the job is unknown"
+    hydra = mapping_in(own.of(HYDRA_NAME), parse_yaml, run.notes, lost).get("hydra")
     run.report = _text(hydra, "job", "name")  # the application, which is no task of its own
     run.fingerprint = _text(hydra, "runtime", "output_dir")
     if _is_shared(hydra, folder):
@@ -80,7 +77,7 @@ def read(path, run_id):
         run.reason = "is shared by all jobs of a multirun: its settings are those of the last one only"
         return [run]
     try:
-        run.config = _config(path, found, run.notes)
+        run.config = _config(own, run.notes)
     except Unreadable as problem:
         run.status, run.reason = UNREADABLE, f"has a {CONFIG_NAME} that {problem}"
         return [run]
@@ -89,13 +86,6 @@ def read(path, run_id):
 
 
 # -- settings ------------------------------------------------------------------------------
-
-
-def _hydra(path, notes):
-    """Return the mapping ``hydra`` of ``hydra.yaml``; empty, and noted, where there is none."""
-    lost = ": the name of the job is unknown"
-    hydra = mapping_in(os.path.join(path, HYDRA_NAME), parse_yaml, notes, lost).get("hydra")
-    return hydra if isinstance(hydra, dict) else {}
 
 
 def _value(hydra, *keys):
@@ -120,27 +110,23 @@ def _is_shared(hydra, folder):
         return False
     subdir = _value(hydra, "sweep", "subdir")
     in_place = isinstance(subdir, str) and os.path.normpath(subdir or ".") == "."
-    return in_place or MULTIRUN_NAME in names(folder)
+    return in_place or MULTIRUN_NAME in folder
 
 
-def _config(path, found, notes):
-    if CONFIG_NAME not in found:
+def _config(own, notes):
+    if CONFIG_NAME not in own:
         notes.append(f"has no {CONFIG_NAME}: only what was overridden is known")
-    config = parse_yaml(read_bytes(os.path.join(path, CONFIG_NAME))) if CONFIG_NAME in found else {}
+    config = parse_yaml(read_bytes(own.of(CONFIG_NAME))) if CONFIG_NAME in own else {}
     if config is not None and not isinstance(config, dict):
         raise Unreadable(f"holds a {type(config).__name__} at the top, not a mapping")
     fields = flat(config or {}, notes)
-    for name, value in _overrides(path, found, notes).items():
-        fields.setdefault(name, value)
-    return interpolation.resolved(fields, notes)
+    return interpolation.resolved(fields | _overrides(own, notes) | fields, notes)
 
 
-def _overrides(path, found, notes):
+def _overrides(own, notes):
     """Return the overrides of the task as dotted path to text, without their quotes."""
-    if OVERRIDES_NAME not in found:
-        return {}
     try:
-        lines = parse_yaml(read_bytes(os.path.join(path, OVERRIDES_NAME)))
+        lines = parse_yaml(read_bytes(own.of(OVERRIDES_NAME))) if OVERRIDES_NAME in own else []
     except Unreadable as problem:
         notes.append(f"{OVERRIDES_NAME} {problem}: left out")
         return {}
@@ -158,28 +144,25 @@ def _unquoted(text):
 
 def _add_times(run, folder, hydra):
     """Give the job its start and runtime; where none is known, the reason."""
-    listed = names(folder)
-    logged, started, error = _log_times(folder, _log_name(run.report, listed))
+    logged, started, error = _log_times(folder, _log_name(run.report, folder.names))
     run.started_at = started.isoformat() if started else _directory_start(hydra)
-    name, run.runtime_s, run.reason = _result(folder, listed, run.notes)
+    name, run.runtime_s, run.reason = _result(folder, run.notes)
     if name:
         run.parts, run.evidence = [name], FILES
         return
     run.runtime_s = logged.seconds if logged and logged.seconds > 0 else None
     if error:
         run.end(FAILED, f"left no result, and its log ends with {error}", CONSOLE)
-    elif run.runtime_s is None:
-        run.end(UNKNOWN, NO_RUNTIME, NOT_RECORDED)
     else:
-        run.end(UNKNOWN, "", NOT_RECORDED)
-        run.notes += [APPROXIMATE, *logged.notes]
+        run.end(UNKNOWN, "" if run.runtime_s else NO_RUNTIME, NOT_RECORDED)
+        run.notes += [APPROXIMATE, *logged.notes] if run.runtime_s else []
 
 
-def _result(folder, listed, notes):
+def _result(folder, notes):
     """Return the first file that has a runtime, the runtime, and why it cannot be used."""
-    for name in [name for name in listed if name.endswith(".json")][:MAX_RESULTS]:
+    for name in [name for name in folder.names if name.endswith(".json")][:MAX_RESULTS]:
         try:
-            content = parse_json(read_bytes(os.path.join(folder, name), MAX_RESULT_MIB))
+            content = parse_json(read_bytes(folder.of(name), MAX_RESULT_MIB))
         except Unreadable as problem:
             notes.append(f"{name} {problem}: no runtime is taken from it")
             continue
@@ -201,17 +184,13 @@ def _log_name(job, listed):
 
 def _log_times(folder, name):
     """Return the `clocks.Active` of a log's records, its first time, and the error that it ends with."""
-    if not name:
-        return None, None, ""
     try:
-        head, tail = _ends(os.path.join(folder, name))
+        head, tail = _ends(folder.of(name)) if name else ("", "")
     except Unreadable:
         return None, None, ""
-    found = list(_stamped(head))
-    if tail is not head:
-        found += _stamped(tail)
-    *_, last = (None, *_stamped(tail))
-    error = _error(tail[last[1] :] if last else tail)
+    at_end = list(_stamped(tail))
+    found = [*(_stamped(head) if head is not tail else ()), *at_end]
+    error = _error(tail[at_end[-1][1] :] if at_end else tail)
     if not found:
         return None, None, error
     seconds = [at.replace(tzinfo=datetime.UTC).timestamp() for at, _ in found]

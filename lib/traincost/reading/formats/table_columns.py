@@ -73,8 +73,12 @@ def of_start_and_end(columns, rows):
 
 def between(start, end):
     """Return the seconds between two times, or None where one of them is none."""
-    first, last = moment(start), moment(end)
-    return None if first is None or last is None else last - first
+    return less(moment(end), moment(start))
+
+
+def less(end, start):
+    """Return end less start, or None where one of them is not known."""
+    return None if end is None or start is None else end - start
 
 
 def moment(value):

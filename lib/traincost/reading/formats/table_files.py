@@ -11,7 +11,7 @@ import os
 
 import pyarrow as pa
 
-from traincost.reading.formats.files import Unreadable, parse_json, read_bytes, read_head, shortened
+from traincost.reading.formats.files import Unreadable, head_of, parse_json, read_bytes, read_head, shortened
 from traincost.reading.formats.run import flat
 from traincost.reading.formats.table_numbers import plain
 from traincost.reading.formats.table_text import INDEX, cells, decoded
@@ -43,13 +43,9 @@ def read_rows(path):
 
 def is_maybe(path):
     """Say whether a text file is a table after all: what ``sacct`` printed."""
-    if os.path.splitext(path)[1].lower() != MAYBE:
-        return False
-    try:
-        first = read_head(path, 1024).decode("utf-8", "replace").partition("\n")[0]
-    except Unreadable:
-        return False
-    return "JobID" in first and "State" in first
+    is_text = os.path.splitext(path)[1].lower() == MAYBE
+    first = head_of(path, 1024).partition(b"\n")[0] if is_text else b""
+    return b"JobID" in first and b"State" in first
 
 
 def is_list(path):
@@ -93,9 +89,7 @@ def _json_list(content):
 
 def _json_lines(content):
     columns, rows, n_cells = {}, [], 0
-    for line in content.splitlines():
-        if not line.strip():
-            continue
+    for line in filter(bytes.strip, content.splitlines()):
         row, reason = _json_row(line)
         rows.append((row, reason))
         columns.update(dict.fromkeys(row))
@@ -126,7 +120,9 @@ def _parquet(path):
             _check_columns(columns)
             rows = []
             for batch in file.iter_batches(_BATCH, columns=columns):
-                rows += [(row, "") for row in _batch_rows(batch)]
+                for row in _without_nanoseconds(batch).to_pylist():
+                    cells = {name: _plain(value) for name, value in row.items() if value is not None}
+                    rows.append((_flat(cells), ""))
         return list(dict.fromkeys(name for row, _ in rows for name in row) or columns), rows
     except (pa.ArrowException, OSError, ValueError) as problem:
         raise Unreadable(f"is no Parquet that can be read: {shortened(problem, 120)}") from None
@@ -139,13 +135,6 @@ def _check_parquet(metadata):
     _check_size(metadata.num_rows, metadata.num_columns)
 
 
-def _batch_rows(batch):
-    """Yield rows: a column's name stands as it is, a dot in it included; what is nested is flattened."""
-    for row in _without_nanoseconds(batch).to_pylist():
-        cells = {name: _plain(value) for name, value in row.items() if value is not None}
-        yield _flat(cells)
-
-
 def _without_nanoseconds(batch):
     """Return a batch whose durations Python can hold: those in nanoseconds become microseconds."""
     for i, column in enumerate(batch.schema):
@@ -156,6 +145,7 @@ def _without_nanoseconds(batch):
 
 
 def _flat(cells):
+    """Return cells with what is nested flattened; the name of a column stays, a dot in it included."""
     flattened = {}
     for name, value in cells.items():
         found = flat({"": value}, [])
