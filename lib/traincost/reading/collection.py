@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 
 from traincost.columns import PREFIX
 from traincost.errors import NothingToReport, ParameterError
-from traincost.reading import batch, joins, live, rows, tables
-from traincost.reading.formats import JOBS, READERS, other, table_files
+from traincost.reading import batch, tables
+from traincost.reading.formats import JOBS, READERS, RESUMABLE, other, table_files
 from traincost.reading.formats import table as _table
+from traincost.reading.formats.files import Unreadable
 from traincost.reading.formats.paths import PathPattern
 from traincost.reading.frames import (
     compute_blocks,
@@ -28,7 +29,7 @@ from traincost.reading.frames import (
     runs_frame,
     sections_frame,
 )
-from traincost.reading.listing import POINTER, POINTER_KEY, is_url, listed, readers
+from traincost.reading.listing import POINTER, POINTER_KEY, Listing, is_live, is_url, listed, readers
 from traincost.reading.redaction import Numbering, Redactor, Rule, numbered
 from traincost.reading.tables import printable
 
@@ -133,10 +134,10 @@ def read_collection(
     """
     pattern = PathPattern(path_pattern) if path_pattern else None
     rule, parts = Rule(show=tuple(show)), []
-    if live.is_live(runs_dir):
+    if is_live(runs_dir):
         listing, batches, titles = _read_live(runs_dir, format, table, rule)
-    elif rows.is_table(runs_dir):
-        listing, batches, titles = rows.read_table(os.fspath(runs_dir), format, table, rule)
+    elif is_table(runs_dir):
+        listing, batches, titles = read_table(os.fspath(runs_dir), format, table, rule)
     else:
         _refuse_columns(table)
         stored = _index(runs_dir)
@@ -149,8 +150,11 @@ def read_collection(
         parts += _described(batches, listing.sources, pattern, redactor)
     runs = numbered(tables.joined(batches), shown)
     listing, parts = _redacted(listing, parts, lambda texts: map(shown, redactor.paths(texts)))
-    runs, joined = joins.together(runs, listing.sources)
-    parts += joined
+    if _may_join(runs, listing.sources):
+        from traincost.reading import joins
+
+        runs, joined = joins.together(runs, listing.sources)
+        parts += joined
     usable, rest = _sorted_out(runs, listing.sources)
     if require_runs:
         _refuse_nothing(listing, usable, rest, titles)
@@ -170,9 +174,36 @@ def read_collection(
 
 def _read_live(address, format, table, rule):
     """Return the listing of a store, its runs as a batch, and the title of its kind."""
+    from traincost.reading import live
+
     _refuse_columns(table)
     listing, found = live.runs(address, format)
     return listing, [tables.tabulated([0], [(found, "")], Redactor(rule))], [READERS[listing.name].TITLE]
+
+
+def is_table(runs_dir):
+    """Say whether a path is that of a table of runs."""
+    if not isinstance(runs_dir, str | os.PathLike) or is_url(runs_dir) or not os.path.isfile(runs_dir):
+        return False
+    path = os.fspath(runs_dir)
+    ending = os.path.splitext(path)[1].lower()
+    if ending == ".json":
+        return table_files.is_list(path)
+    return ending in table_files.ENDINGS or table_files.is_maybe(path)
+
+
+def read_table(path, format, table, rule):
+    """Return a listing whose sources are the rows of a table, their batch, and the title of tables."""
+    if format not in ("auto", _table.NAME):
+        raise ParameterError(f"`format` must be auto or {_table.NAME} for a table, got {format!r}")
+    try:
+        rows = _table.read_runs(path, table or _table.Table())
+    except Unreadable as problem:
+        raise NothingToReport(f"runs_dir {path!r} {problem}") from None
+    name = printable(os.path.splitext(os.path.basename(os.path.realpath(path)))[0])
+    listing = Listing(path, name, [(place, _table.NAME) for place, _ in rows], [])
+    found = [([run], "") for _, run in rows]
+    return listing, [tables.tabulated(range(len(rows)), found, Redactor(rule))], [_table.TITLE]
 
 
 def _described(batches, sources, pattern, redactor):
@@ -201,15 +232,13 @@ def _read_directory(runs_dir, stored, format, progress, run, rule, parts):
 def _index(runs_dir):
     """Return the index at a path or URL, or None where there is none."""
     is_path = isinstance(runs_dir, str | os.PathLike) and bool(os.fspath(runs_dir))
-    if not is_path or not (is_url(runs_dir) or _has_index(runs_dir)):
+    names = (POINTER, POINTER_KEY) if is_path and not is_url(runs_dir) else ()
+    has_index = any(os.path.lexists(os.path.join(runs_dir, name)) for name in names)
+    if not has_index and not is_url(runs_dir):
         return None
     from traincost.reading import index
 
     return index.opened(runs_dir)
-
-
-def _has_index(folder):
-    return any(os.path.lexists(os.path.join(folder, name)) for name in (POINTER, POINTER_KEY))
 
 
 def _redacted(listing, parts, shown):
@@ -222,13 +251,20 @@ def _redacted(listing, parts, shown):
 
 
 def _refuse_columns(table):
-    if table is not None and table != _table.Table():
-        plain = _table.Table()
+    plain = _table.Table()
+    if table is not None and table != plain:
         names = [f.name for f in fields(table) if getattr(table, f.name) != getattr(plain, f.name)]
         raise ParameterError(f"`{names[0]}` is for a table of runs; `runs_dir` is a directory")
 
 
 # -- sorting out ---------------------------------------------------------------------------
+
+
+def _may_join(runs, sources):
+    """Say, without looking at each, whether some runs may be of one job: most collections are one tool's."""
+    readers = {reader for _, reader in sources}
+    has_parts = any(pc.any(pc.not_equal(runs[name], "")).as_py() for name in ("job", "step"))
+    return len(readers) > 1 or not readers.isdisjoint(RESUMABLE) or has_parts
 
 
 def _sorted_out(runs, sources):
@@ -304,6 +340,3 @@ def _seen(root):
     has_table = any(ending in table_files.ENDINGS for ending in endings)
     hint = "; a table of runs is given by its own path" if has_table else ""
     return f". There are: {'; '.join(said)}{hint}"
-
-
-# -- frames --------------------------------------------------------------------------------

@@ -281,6 +281,3 @@ def _unpacked(text):
 def file_name(table, part):
     """Return the name of the file of one of a part's tables."""
     return f"{table}-{part.id}.parquet"
-
-
-# -- refreshing ----------------------------------------------------------------------------

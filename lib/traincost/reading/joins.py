@@ -16,11 +16,10 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from traincost.reading import merging, tables
 from traincost.reading.batch import upwards
-from traincost.reading.formats import JOBS, READERS
+from traincost.reading.formats import JOBS, READERS, RESUMABLE
 from traincost.reading.formats.statuses import FAILED, KILLED, RUNNING, UNFINISHED, UNKNOWN
 
 NEAR_S = 30.0  # between the starts of two records of one job
@@ -64,60 +63,39 @@ class Record:
 def together(runs, sources):
     """Return runs with those of one job as one, and the (position, path of the run) of what was joined.
 
-    Parameters
-    ----------
-    runs : pyarrow.Table
-        Of the schema `tables.RUNS`.
-    sources : list of (path, reader)
+    `runs` has the schema `tables.RUNS`; `sources` are (path, reader).
     """
-    if _are_alone(runs, sources):
-        return runs, []
     records = _records(runs, sources)
     if not records or not _may_join(records):
         return runs, []
     _describe(records, runs, sources)
-    made, groups = {}, []
-    for rule, found in (("legs", _legs(records)), ("ranks", _ranks), ("tools", _tools), ("steps", _steps)):
-        found = found if isinstance(found, list) else found(_standing(records, groups))
-        groups += [(rule, group) for group in found]
+    groups, above = [], {}  # a row to that of the record it was put under
+    for rule, groups_in in (("legs", _legs), ("ranks", _ranks), ("tools", _tools), ("steps", _steps)):
+        for group in groups_in([record for record in records if record.row not in above]):
+            groups.append((rule, group))
+            above.update((other.row, group[0].row) for other in group[1:])
     if not groups:
         return runs, []
-    rows = dict(zip(_touched(groups), runs.take(_touched(groups)).to_pylist(), strict=True))
-    dropped = {}
+    touched = list(dict.fromkeys(record.row for _, group in groups for record in group))
+    rows = dict(zip(touched, runs.take(touched).to_pylist(), strict=True))
     for rule, group in groups:
-        first, *others = group
-        rows[first.row] = merging.merged(rule, [(record, rows[record.row]) for record in group])
-        dropped.update((other.row, first) for other in others)
-        made[first.row] = first
+        rows[group[0].row] = merging.merged(rule, [(record, rows[record.row]) for record in group])
     kept = [row for row in range(len(runs)) if row not in rows]
-    new = [rows[row] for row in made if row not in dropped]
-    order = np.argsort([*kept, *(row for row in made if row not in dropped)], kind="stable")
+    made = [row for row in rows if row not in above]
+    order = np.argsort([*kept, *made], kind="stable")
     others = runs.take(pa.array(kept, pa.int64()))
-    changed = pa.concat_tables([others, pa.Table.from_pylist(new, tables.RUNS)])
+    made_runs = pa.Table.from_pylist([rows[row] for row in made], tables.RUNS)
+    changed = pa.concat_tables([others, made_runs]).take(pa.array(order, pa.int64()))
     places = runs["place"].to_pylist()
-    staying = {places[row] for row in [*kept, *(r for r in made if r not in dropped)]}
-    parts = {
-        places[row]: sources[places[_last(first, dropped).row]][0]
-        for row, first in dropped.items()
-        if places[row] not in staying
-    }
-    return changed.take(pa.array(order, pa.int64())), sorted(parts.items())
-
-
-def _last(record, dropped):
-    while record.row in dropped:
-        record = dropped[record.row]
-    return record
-
-
-def _touched(groups):
-    return list(dict.fromkeys(record.row for _, group in groups for record in group))
-
-
-def _standing(records, groups):
-    """Return the records that stand for themselves: those that no earlier rule has put under another."""
-    below = {other.row for _, (_, *others) in groups for other in others}
-    return [record for record in records if record.row not in below]
+    staying = {places[row] for row in [*kept, *made]}
+    parts = {}
+    for row in above:
+        owner = row
+        while owner in above:
+            owner = above[owner]
+        if places[row] not in staying:
+            parts[places[row]] = sources[places[owner]][0]
+    return changed, sorted(parts.items())
 
 
 # -- records -------------------------------------------------------------------------------
@@ -138,13 +116,6 @@ def _records(runs, sources):
     return found
 
 
-def _are_alone(runs, sources):
-    """Say, without looking at each, whether one tool recorded all runs and says of none that it is a part."""
-    readers = {reader for _, reader in sources}
-    has_more = any(pc.any(pc.not_equal(runs[name], "")).as_py() for name in ("job", "step"))
-    return len(readers) < 2 and not readers & set(merging.RESUMABLE) and not has_more
-
-
 def _moment(text):
     """Return an ISO time in seconds since 1970, and whether it has a zone."""
     try:
@@ -159,14 +130,10 @@ def _moment(text):
 def _may_join(records):
     """Say whether there is anything to join at all: most collections are one tool's, run by run."""
     readers = {record.reader for record in records}
-    named = Counter((r.reader, r.run_id) for r in records if r.reader in merging.RESUMABLE)
-    jobs = Counter(record.job for record in records if record.job)
-    return (
-        len(readers) > 1
-        or any(n > 1 for n in named.values())
-        or any(n > 1 for n in jobs.values())
-        or any(record.step for record in records)
-    )
+    named = [(record.reader, record.run_id) for record in records if record.reader in RESUMABLE]
+    jobs = [record.job for record in records if record.job]
+    is_repeated = len(set(named)) < len(named) or len(set(jobs)) < len(jobs)
+    return len(readers) > 1 or is_repeated or any(record.step for record in records)
 
 
 def _describe(records, runs, sources):
@@ -214,7 +181,7 @@ def _legs(records):
     """Return the groups of records of one run that was resumed: one reader, one id, several folders."""
     groups = defaultdict(list)
     for record in records:
-        if record.reader in merging.RESUMABLE:
+        if record.reader in RESUMABLE:
             groups[record.reader, record.run_id].append(record)
     found = []
     for group in groups.values():

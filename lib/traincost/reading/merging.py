@@ -16,7 +16,6 @@ from traincost.reading.formats.statuses import (
     UNKNOWN,
 )
 
-RESUMABLE = ("wandb",)  # readers whose runs keep their id when they are resumed in another folder
 SETTINGS = ("hydra", "traincost", "mlflow", "wandb")  # then the others, in the order of the register
 CUMULATIVE = 1.02  # by which a runtime must exceed its own leg's to hold earlier ones
 CUMULATIVE_S = 5.0

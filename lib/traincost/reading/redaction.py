@@ -43,18 +43,10 @@ _NO_ONE = vocabulary(
 
 @dataclass(frozen=True)
 class Rule:
-    """How a collection is redacted.
+    """How a collection is redacted."""
 
-    Attributes
-    ----------
-    key : bytes
-        Of the digests.
-    show : tuple of str
-        Settings that are let through: a dotted path, or the last part of one.
-    """
-
-    key: bytes = field(default_factory=lambda: os.urandom(KEY_BYTES))
-    show: tuple = ()
+    key: bytes = field(default_factory=lambda: os.urandom(KEY_BYTES))  # of the digests
+    show: tuple = ()  # settings that are let through: a dotted path, or the last part of one
 
     def shows(self, name):
         """Say whether a setting is let through."""
@@ -62,12 +54,7 @@ class Rule:
 
 
 class Redactor:
-    """Redacts runs, and remembers what it decided: a name or value that comes again costs nothing.
-
-    Parameters
-    ----------
-    rule : Rule
-    """
+    """Redacts runs, and remembers what it decided: a name or value that comes again costs nothing."""
 
     def __init__(self, rule):
         self._rule = rule
@@ -264,14 +251,7 @@ class Numbering:
 
 
 def numbered(runs, shown):
-    """Return runs with words in the place of marks, and a note of each field that had one.
-
-    Parameters
-    ----------
-    runs : pyarrow.Table
-        Of the schema `tables.RUNS`.
-    shown : Numbering
-    """
+    """Return runs with words (a `Numbering`) in the place of marks, and a note of each field that had one."""
     withheld, columns = {}, {}
     for name in TEXTS:
         columns[name], marked = _numbered(_whole(runs[name]), shown)

@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 
 from traincost import __version__
 from traincost.errors import NothingToReport, ParameterError
-from traincost.reading import folders, remote, rows
+from traincost.reading import folders, remote
 from traincost.reading.batch import engine, gathered, reader, recognised, unchanged
+from traincost.reading.collection import is_table, read_table
 from traincost.reading.formats.files import content, state
 from traincost.reading.index import (
     FORMAT,
@@ -87,7 +88,7 @@ def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler
     if folder is None:
         raise ParameterError(f"the index needs a folder, got {output!r}")
     with engine(workers, scheduler) as run, collector_paused():
-        of_rows = rows.is_table(runs_dir)
+        of_rows = is_table(runs_dir)
         listing, directories = (None, None) if of_rows else _listed(runs_dir, format, folder)
         with folders.told(folder):
             folder.make()
@@ -101,7 +102,7 @@ def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler
                 key = key if key and len(key) == KEY_BYTES else _new_key(folder)
                 rule = Rule(key)
                 if of_rows:
-                    listing, (found,), _ = rows.read_table(os.fspath(runs_dir), format, table, rule)
+                    listing, (found,), _ = read_table(os.fspath(runs_dir), format, table, rule)
                     work = _Refresh(listing, None, folder, None, checksum(key))
                     work.run(lambda places: [found] if places else [], format)
                 else:

@@ -82,5 +82,6 @@ READERS = {
 LOGS = ("lightning", "lightning-table", "tensorboard", "kineto", "keras", "console")
 STORES = ("mlflow", "optuna", "codecarbon")
 JOBS = ("hydra",)
+RESUMABLE = ("wandb",)  # readers whose runs keep their id when they are resumed in another folder
 
-__all__ = ["JOBS", "LOGS", "READERS", "STORES", "Run"]
+__all__ = ["JOBS", "LOGS", "READERS", "RESUMABLE", "STORES", "Run"]

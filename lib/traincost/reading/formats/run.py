@@ -27,85 +27,42 @@ _MIN_ID = 6  # characters of an id that is sought in a text
 
 @dataclass(slots=True)
 class Run:
-    """One training of one configuration with one seed.
-
-    Attributes
-    ----------
-    run_id : str
-    status : str
-        One of those in `statuses`.
-    started_at : str
-        ISO 8601, or empty.
-    runtime_s : float, or None
-        Wall-clock time; positive and finite where the run is usable.
-    config : dict
-        Flat: dotted path to number or text (`flat`).
-    sections : dict
-        Section path to (seconds, count); the count is None where it is not known.
-    extents : dict
-        Section path to (first_s, min_s, max_s, synchronised), where the tool tells: seconds of the
-        first occurrence, of the shortest and of the longest, each None where not known, and whether
-        the clock waited for the device.
-    cost, scores : dict
-        Column name to finite number.
-    compute : dict
-        The record's compute block, as it stands.
-    task, report : str
-        Name of the experiment and of the directory that reports it, where the tool has such.
-    parts : list of str
-        Paths below the source's directory, ``/`` between their names, that were read as parts of
-        this run: they are no runs of their own.
-    process : str
-        Equal for runs that one process trained one after another; empty for a run of its own.
-    named : bool
-        Whether `run_id` is the tool's own name for the run; else it is its path, and a run that
-        equals another in all that was measured is taken for a copy.
-    fingerprint : str
-        What only copies of a run share, where the format has such; empty where it has none.
-    notes : list of str
-        What was dropped from the run, and why.
-    reason : str
-        Why the run cannot be used; empty where it can.
-    evidence : str
-        How `status` is known: one of `statuses.EVIDENCE`.
-    devices : float, or None
-        Accelerators that the run used, where that is recorded.
-    device : str
-        Their type.
-    host : str
-        The machine; it is published as "host 1".
-    job : str
-        Equal for the processes of one distributed job, which each recorded a run; empty for one alone.
-    step : str
-        Name of the part of a pipeline that the run was, "main" for the pipeline itself.
-    leg_s : float, or None
-        Time that this part of a resumed run took by itself, where `runtime_s` may include earlier ones.
-    """
+    """One training of one configuration with one seed, as a reader returns it."""
 
     run_id: str
-    status: str = COMPLETED
-    started_at: str = ""
-    runtime_s: float | None = None
-    config: dict = field(default_factory=dict)
-    sections: dict = field(default_factory=dict)
+    status: str = COMPLETED  # one of those in `statuses`
+    started_at: str = ""  # ISO 8601, or empty
+    runtime_s: float | None = None  # wall-clock time; positive and finite where the run is usable
+    config: dict = field(default_factory=dict)  # dotted path to number or text (`flat`)
+    sections: dict = field(
+        default_factory=dict
+    )  # path to (seconds, count); the count is None where not known
+    # Where the tool tells, section path to (first_s, min_s, max_s, synchronised): seconds of the first
+    # occurrence, of the shortest and of the longest, and whether the clock waited for the device; None
+    # where not known.
     extents: dict = field(default_factory=dict)
-    cost: dict = field(default_factory=dict)
+    cost: dict = field(default_factory=dict)  # column name to finite number, as `scores`
     scores: dict = field(default_factory=dict)
-    compute: dict = field(default_factory=dict)
-    task: str = ""
-    report: str = ""
+    compute: dict = field(default_factory=dict)  # the record's compute block, as it stands
+    task: str = ""  # name of the experiment, where the tool has such
+    report: str = ""  # and of the directory that reports it
+    # Paths below the source's directory, "/" between their names, that were read as parts of this run:
+    # they are no runs of their own.
     parts: list = field(default_factory=list)
-    process: str = ""
+    process: str = ""  # equal for runs that one process trained one after another; empty for one of its own
+    # Whether `run_id` is the tool's own name for the run; else it is its path, and a run that equals
+    # another in all that was measured is taken for a copy.
     named: bool = True
-    fingerprint: str = ""
-    notes: list = field(default_factory=list)
-    reason: str = ""
-    evidence: str = OWN_RECORD
-    devices: float | None = None
-    device: str = ""
-    host: str = ""
-    job: str = ""
-    step: str = ""
+    fingerprint: str = ""  # what only copies of a run share, where the format has such
+    notes: list = field(default_factory=list)  # what was dropped from the run, and why
+    reason: str = ""  # why the run cannot be used; empty where it can
+    evidence: str = OWN_RECORD  # how `status` is known: one of `statuses.EVIDENCE`
+    devices: float | None = None  # accelerators that the run used, where that is recorded
+    device: str = ""  # their type
+    host: str = ""  # the machine; it is published as "host 1"
+    job: str = ""  # equal for the processes of one distributed job, which each recorded a run
+    step: str = ""  # name of the part of a pipeline that the run was, "main" for the pipeline itself
+    # Time that this part of a resumed run took by itself, where `runtime_s` may include earlier ones.
     leg_s: float | None = None
 
     def end(self, status, reason="", evidence=OWN_RECORD):

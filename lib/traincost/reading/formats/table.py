@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from traincost.columns import SCORE_PREFIX
 from traincost.errors import ParameterError
-from traincost.reading.formats import durations, table_columns, table_kinds, table_numbers
+from traincost.reading.formats import durations, table_columns, table_kinds, table_text
 from traincost.reading.formats.files import Unreadable, shortened
 from traincost.reading.formats.run import Run, described, numbers, runtime
 from traincost.reading.formats.statuses import COMPLETED, FILES, OWN_RECORD, UNREADABLE, status_of
@@ -169,9 +169,7 @@ def _set_runtime(roles, columns, rows, table, kind):
     if not kind:
         _check_there("`runtime_column`", roles["runtime"], columns)
         for name in roles["runtime"]:
-            table_numbers.refuse_ambiguous(
-                name, [c for row, _ in rows if isinstance(c := row.get(name), str)]
-            )
+            table_text.refuse_ambiguous(name, [c for row, _ in rows if isinstance(c := row.get(name), str)])
 
 
 def _factors(columns, rows, roles, table, kind):

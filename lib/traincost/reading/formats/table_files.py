@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from traincost.reading.formats.files import Unreadable, head_of, parse_json, read_bytes, read_head, shortened
 from traincost.reading.formats.run import flat
-from traincost.reading.formats.table_numbers import plain
-from traincost.reading.formats.table_text import INDEX, cells, decoded
+from traincost.reading.formats.table_text import INDEX, cells, decoded, plain
 
 MAX_TABLE_MIB = 64
 MAX_ROWS = 200_000
