@@ -119,9 +119,7 @@ def _records(runs, sources):
 def _moment(text):
     """Return an ISO time in seconds since 1970, and whether it has a zone."""
     try:
-        at = datetime.fromisoformat(text) if text else None
-        if at is None:
-            return None, False
+        at = datetime.fromisoformat(text)
         return at.replace(tzinfo=at.tzinfo or UTC).timestamp(), at.tzinfo is not None
     except (ValueError, OverflowError):
         return None, False
@@ -210,20 +208,18 @@ def _ranks(records):
                 cluster = []
             cluster.append(record)
         found.append(cluster)
-    return [_with_scores_first(cluster) for cluster in found if len(cluster) > 1 and _is_one_job(cluster)]
+    return [
+        sorted(cluster, key=lambda record: (not record.scores, record.start_s, record.path))
+        for cluster in found
+        if len(cluster) > 1 and _is_one_job(cluster)
+    ]
 
 
 def _is_one_job(cluster):
     """Say whether only one of several records with equal settings has scores, as rank 0 alone logs them."""
-    return sum(bool(record.scores) for record in cluster) <= 1 and _overlap(*_ends(cluster))
-
-
-def _ends(cluster):
-    return max(cluster, key=lambda record: record.start_s), min(cluster, key=lambda record: record.end_s)
-
-
-def _with_scores_first(cluster):
-    return sorted(cluster, key=lambda record: (not record.scores, record.start_s, record.path))
+    last_begun = max(cluster, key=lambda record: record.start_s)
+    first_ended = min(cluster, key=lambda record: record.end_s)
+    return sum(bool(record.scores) for record in cluster) <= 1 and _overlap(last_begun, first_ended)
 
 
 # -- tools ---------------------------------------------------------------------------------
@@ -308,8 +304,7 @@ def _contradict(first, second):
     """Say whether two records differ in what both know: a setting, or how long they took."""
     for name, values in first.settings.items():
         others = second.settings.get(name)
-        is_told = others and len(values) == len(others) == 1 and not values & others
-        if is_told and not _reworded(values, others):
+        if others and len(values) == len(others) == 1 and not _is_reworded(*values, *others):
             return True
     if first.runtime_s and second.runtime_s:
         longer, shorter = max(first.runtime_s, second.runtime_s), min(first.runtime_s, second.runtime_s)
@@ -317,10 +312,9 @@ def _contradict(first, second):
     return False
 
 
-def _reworded(values, others):
-    """Say whether one level is written as text within the other, as a path or an unresolved reference is."""
-    (a,), (b,) = values, others
-    return isinstance(a, str) and isinstance(b, str) and (a in b or b in a or "${" in a + b)
+def _is_reworded(a, b):
+    """Say whether two levels are one, or one is text within the other, as a path or a reference is."""
+    return a == b or (isinstance(a, str) and isinstance(b, str) and (a in b or b in a or "${" in a + b))
 
 
 def _overlap(first, second):

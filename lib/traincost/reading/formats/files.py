@@ -156,10 +156,10 @@ def names(directory):
 
 
 class Folder:
-    """A folder of a run: the names in it, and what their files hold."""
+    """A folder of a run: the names in it, and what their files hold; without a path, there is none."""
 
     def __init__(self, path):
-        self.path, self.names = path, names(path)
+        self.path, self.names = path, names(path) if path else []
 
     def __contains__(self, name):
         return name in self.names

@@ -20,7 +20,7 @@ import numpy as np
 from traincost.columns import finite
 from traincost.reading.formats.by_name import all_like
 from traincost.reading.formats.files import Unreadable, names, shortened
-from traincost.reading.formats.run import Run, one_level, runtime
+from traincost.reading.formats.run import Run, added, one_level, runtime
 from traincost.reading.formats.statuses import COMPLETED, KILLED, UNREADABLE
 from traincost.reading.formats.trace_events import MAX_NAMES, looks_like_trace, read_facts, read_trace
 
@@ -162,9 +162,8 @@ def _run(run_id, mine, traces, notes):
     sizes = [size for size in facts.get("device_bytes", []) if finite(size) and size > 0]
     run.cost = {"cost_device_capacity_mib": max(sizes) / 2**20} if sizes else {}
     for trace in workers[slowest]:
-        for path, (seconds, count) in sections(trace, notes).items():
-            before_s, before = run.sections.get(path, (0.0, 0))
-            run.sections[path] = (before_s + seconds, before + count)
+        for path, timed in sections(trace, notes).items():
+            run.sections[path] = added(run.sections.get(path, (0.0, 0)), timed)
     if facts.get("device"):
         # Annotations are timed on the host, which does not wait for what they launch on the device.
         run.extents = dict.fromkeys(run.sections, (None, None, None, False))

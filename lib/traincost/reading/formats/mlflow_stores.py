@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from traincost.columns import finite
 from traincost.reading.formats import files, sqlite
-from traincost.reading.formats.files import Unreadable, read_bytes, shortened
+from traincost.reading.formats.files import Folder, Unreadable, read_bytes, shortened
 from traincost.reading.formats.power import Samples, is_power
 from traincost.reading.formats.yaml_text import parse_yaml
 
@@ -132,26 +132,25 @@ def stored_files(path):
 
     A run in an experiment is read with the experiment, where its parent and its children are.
     """
-    folder = os.path.dirname(path)
-    if _RUN_ID.fullmatch(os.path.basename(folder)) and _in_experiment(folder):
+    folder = Folder(os.path.dirname(path))
+    name = os.path.basename(folder.path)
+    is_named_run = bool(_RUN_ID.fullmatch(name))
+    if is_named_run and _in_experiment(folder.path):
         return []
-    run_ids = [name for name in files.names(folder) if _RUN_ID.fullmatch(name)]
+    run_ids = folder.like(_RUN_ID)
     try:
         meta = _meta(path)
     except Unreadable as problem:
-        if run_ids:
-            meta = {"experiment_id": os.path.basename(folder)}
-        elif _RUN_ID.fullmatch(os.path.basename(folder)) and not _in_experiment(folder):
-            return [Record(os.path.basename(folder), problem=str(problem))]
-        else:
-            return []
+        if not run_ids:
+            return [Record(name, problem=str(problem))] if is_named_run else []
+        meta = {"experiment_id": name}
     if _is_run(meta):
-        return [] if _in_experiment(folder) else [_file_record(folder, {})]
+        return [] if _in_experiment(folder.path) else [_file_record(folder.path, {})]
     if "experiment_id" not in meta:
         return []
-    records = [_file_record(os.path.join(folder, name), meta) for name in run_ids]
-    for record, name in zip(records, run_ids, strict=True):
-        record.folder = name
+    records = [_file_record(folder.of(run_id), meta) for run_id in run_ids]
+    for record, run_id in zip(records, run_ids, strict=True):
+        record.folder = run_id
     return records
 
 

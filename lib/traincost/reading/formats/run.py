@@ -226,6 +226,21 @@ def iso(seconds):
         return ""
 
 
+def added(timed, more):
+    """Return (seconds, count) of two parts of a section together; the count is None where one's is."""
+    is_known = None not in (timed[1], more[1])
+    return timed[0] + more[0], timed[1] + more[1] if is_known else None
+
+
+def seconds_of(text):
+    """Return an ISO time in seconds since 1970, one without a zone taken as UTC; None for anything else."""
+    try:
+        at = datetime.fromisoformat(text.replace("Z", "+00:00")) if isinstance(text, str) else None
+        return at and at.replace(tzinfo=at.tzinfo or UTC).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
 def one_level(name):
     """Return a name as one level of a section's path.
 

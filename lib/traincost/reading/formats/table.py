@@ -13,7 +13,7 @@ from traincost.columns import SCORE_PREFIX
 from traincost.errors import ParameterError
 from traincost.reading.formats import durations, table_columns, table_kinds, table_text
 from traincost.reading.formats.files import Unreadable, shortened
-from traincost.reading.formats.run import Run, described, numbers, runtime
+from traincost.reading.formats.run import Run, added, described, numbers, runtime
 from traincost.reading.formats.statuses import COMPLETED, FILES, OWN_RECORD, UNREADABLE, status_of
 from traincost.reading.formats.table_files import read_rows
 
@@ -327,6 +327,5 @@ def _add_section(run, row, reason, names, factor):
         run.notes.append(f"section {shortened(path, 80)!r}: {why}: left out")
         return
     counted = isinstance(count, int | float) and count > 0 and float(count).is_integer()
-    before_s, before = run.sections.get(path, (0.0, 0))
-    both = before is not None and counted
-    run.sections[path] = (before_s + usable * factor, before + int(count) if both else None)
+    timed = (usable * factor, int(count) if counted else None)
+    run.sections[path] = added(run.sections.get(path, (0.0, 0)), timed)
