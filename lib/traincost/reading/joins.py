@@ -141,17 +141,17 @@ def _describe(records, runs, sources):
     jobs = {path.rpartition("/")[0] for path, reader in sources if reader in JOBS}
     for record, config, found in zip(records, tables.configs(chosen), scores, strict=True):
         for name, value in config.items():
-            record.settings.setdefault(leaf(name), set()).add(plain(value))
-        record.scores = {leaf(entry["name"], "/"): entry["value"] for entry in found}
+            record.settings.setdefault(_leaf(name), set()).add(_plain(value))
+        record.scores = {_leaf(entry["name"], "/"): entry["value"] for entry in found}
         record.home = _home(record.path, jobs)
 
 
-def leaf(name, sign="."):
+def _leaf(name, sign="."):
     """Return the last part of a name."""
     return name.replace("\\", "").rpartition(sign)[2].rpartition(".")[2]
 
 
-def plain(value):
+def _plain(value):
     """Return a level as one that tools write alike: a number as such, text in small letters."""
     try:
         return float(value)
@@ -230,9 +230,9 @@ def _tools(records):
     if len({record.reader for record in records}) < 2:
         return []
     shift_s = _offset(records)
-    at = {r.row: r.start_s if r.has_zone or r.start_s is None else r.start_s - shift_s for r in records}
     for record in records:
-        record.start_s = at[record.row]
+        if record.start_s is not None and not record.has_zone:
+            record.start_s -= shift_s
     # Across tools alone: the surest pairs first, and no tool twice in one job.
     group_of = {record.row: [record] for record in records}
     for _, first, second in sorted(_pairs(records), key=lambda pair: pair[0]):
@@ -256,8 +256,9 @@ def _unite(group_of, first, second):
 
 def _offset(records):
     """Return by how much times without a zone are ahead of UTC, in seconds."""
-    local = [r for r in records if r.start_s is not None and not r.has_zone][:MAX_CLOCKLESS]
-    zoned = sorted((r for r in records if r.start_s is not None and r.has_zone), key=lambda r: r.start_s)
+    clocked = [record for record in records if record.start_s is not None]
+    local = [record for record in clocked if not record.has_zone][:MAX_CLOCKLESS]
+    zoned = sorted((record for record in clocked if record.has_zone), key=lambda r: r.start_s)
     if not local or not zoned:
         return 0
     starts = np.array([r.start_s for r in zoned])
@@ -356,13 +357,10 @@ def _steps(records):
     steps = sorted((r for r in clocked if r.step and r.step != "main"), key=lambda r: r.start_s)
     found, taken = [], set()
     for main in sorted(mains, key=lambda r: r.runtime_s):
-        inside = [s for s in steps if s.row not in taken and s.task == main.task and _holds(main, s)]
+        inside = [s for s in steps if s.row not in taken and s.task == main.task]
+        inside = [s for s in inside if s.start_s >= main.start_s - 1.0 and s.end_s <= main.end_s + 1.0]
         follow = all(b.start_s >= a.end_s - 1.0 for a, b in pairwise(inside))
         if inside and follow:
             found.append([main, *inside])
             taken.update(step.row for step in inside)
     return found
-
-
-def _holds(main, step):
-    return step.start_s >= main.start_s - 1.0 and step.end_s <= main.end_s + 1.0

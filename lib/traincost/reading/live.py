@@ -31,12 +31,8 @@ def name_of(path):
 def runs(address, format="auto"):
     """Return the `listing.Listing` of a store, which is its one source, and the runs in it.
 
-    Raises
-    ------
-    ParameterError
-        The address holds a password, the tool's package is missing, or `format` is another reader's.
-    NothingToReport
-        The store cannot be reached or read.
+    Raises `ParameterError` where the address holds a password, the tool's package is missing or `format` is
+    another reader's, and `NothingToReport` where the store cannot be reached or read.
     """
     kind, uri = LIVE.fullmatch(address).groups()
     if format not in ("auto", kind):

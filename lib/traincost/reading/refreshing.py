@@ -52,37 +52,15 @@ DIRECTORIES = pa.schema(
 )
 
 
-def _sealed(pointer):
-    """Return the content of a pointer, with its checksum at its end."""
-    body = orjson.dumps(pointer)[:-1]
-    return body + b',"checksum":"%s"}' % checksum(body).encode()
-
-
 def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler="", table=None):
-    """Make the index of a directory, or bring it up to date.
+    """Make the index of a directory, the URL of one, or a table of runs; or bring it up to date.
 
-    Only what is new or changed is read; what is gone is dropped. A table is read as a whole.
+    Only what is new or changed is read; what is gone is dropped. A table is read as a whole. `output` is
+    the folder of the index, or its URL; the rest is as `collection.read_collection` takes it.
 
-    Parameters
-    ----------
-    runs_dir : str or path
-        A directory, the URL of one, or a table of runs.
-    output : str or path
-        Folder of the index, or its URL.
-    format, progress, workers, scheduler, table
-        As `collection.read_collection` takes them.
-
-    Returns
-    -------
-    dict
-        ``read``, ``kept``, ``dropped``: numbers of sources.
-
-    Raises
-    ------
-    NothingToReport
-        `runs_dir` cannot be read.
-    ParameterError
-        `output` holds something else, or is no place to write to.
+    Returns a dict of the numbers of sources ``read``, ``kept`` and ``dropped``. Raises `NothingToReport`
+    where `runs_dir` cannot be read, and `ParameterError` where `output` holds something else, or is no
+    place to write to.
     """
     folder = folders.at(output)
     if folder is None:
@@ -99,7 +77,9 @@ def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler
                 # Marks that were made with another key would not agree with new ones.
                 old = old if old and old.format == format and key and old.is_key(key) else None
                 old = old and replace(old, parts=old.whole())
-                key = key if key and len(key) == KEY_BYTES else _new_key(folder)
+                if not key or len(key) != KEY_BYTES:
+                    key = os.urandom(KEY_BYTES)
+                    folder.publish({KEY: key}, mode=0o600)
                 rule = Rule(key)
                 if of_rows:
                     listing, (found,), _ = read_table(os.fspath(runs_dir), format, table, rule)
@@ -140,12 +120,6 @@ def _current(folder, found):
         return None if found is None or is_earlier else of_pointer(folder, found)
     except Damaged:
         return None
-
-
-def _new_key(folder):
-    key = os.urandom(KEY_BYTES)
-    folder.publish({KEY: key}, mode=0o600)
-    return key
 
 
 def _old(folder):
@@ -195,8 +169,10 @@ class _Refresh:
             left = recognised(self._listing, [part for part in left if part[0] not in self._stored])
             remaining = self._remaining()
             small = [part for part in remaining if len(part.live) < SMALL_SOURCES]
-            if len(small) > MAX_SMALL:
-                self._put_together(small, parts)
+            if len(small) > MAX_SMALL:  # they are put together to few
+                for part in sorted(small, key=lambda part: part.reader):
+                    entries = replace(self._old, parts=[part], left_alone=None).sources()
+                    parts.add(part.reader, self._old.batch(part), [path for path, *_ in entries])
                 remaining = [part for part in remaining if part not in small]
             pointer = {
                 "format": FORMAT,
@@ -209,7 +185,8 @@ class _Refresh:
                 "key": self._key,
                 "parts": [vars(part) for part in remaining + parts.finished()],
             }
-            self._folder.publish({POINTER: _sealed(pointer)})
+            body = orjson.dumps(pointer)[:-1]
+            self._folder.publish({POINTER: body + b',"checksum":"%s"}' % checksum(body).encode()})
         except BaseException:
             parts.abandon()
             raise
@@ -250,12 +227,6 @@ class _Refresh:
             for part in (self._old.parts if self._old else [])
             if part.id in rows
         ]
-
-    def _put_together(self, small, parts):
-        """Write what is in many small parts to few."""
-        for part in sorted(small, key=lambda part: part.reader):
-            entries = replace(self._old, parts=[part], left_alone=None).sources()
-            parts.add(part.reader, self._old.batch(part), [path for path, *_ in entries])
 
     def _left_alone(self, places):
         """Write the list of the sources that were left alone; return its part, or None."""

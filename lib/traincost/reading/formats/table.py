@@ -95,12 +95,8 @@ def _check_among(what, value, allowed):
 def read_runs(path, table):
     """Return (path, run) of each row of the table at `path`; the path is ``row N`` where it has none.
 
-    Raises
-    ------
-    Unreadable
-        The file is no table, or too large.
-    ParameterError
-        A column that was named is not there, or none has the runtime.
+    Raises `Unreadable` where the file is no table or too large, and `ParameterError` where a column that
+    was named is not there, or none has the runtime.
     """
     columns, rows = read_rows(path)
     kind = table_kinds.known(columns, rows)
@@ -137,11 +133,9 @@ def _roles(columns, rows, table, kind):
         roles["status"] = table_columns.of_statuses(columns, rows)
     roles["cost"] = {name: "" for name in columns if name.startswith("cost_")} | table.cost_columns
     roles["named_cost"] = kind.costs if kind else {}
-    own_scores = [name for name in columns if name.startswith(SCORE_PREFIX)]
-    roles["score"] = {
-        name: name.removeprefix(SCORE_PREFIX) for name in (*own_scores, *(table.score_columns or ()))
-    }
-    roles["score"] = (kind.scores if kind else {}) | roles["score"]
+    scores = [name for name in columns if name.startswith(SCORE_PREFIX)] + list(table.score_columns or ())
+    named_scores = {name: name.removeprefix(SCORE_PREFIX) for name in scores}
+    roles["score"] = (kind.scores if kind else {}) | named_scores
     for name in ("cost_columns", "score_columns", "factor_columns"):
         _check_there(f"`{name}`", getattr(table, name) or (), columns)
     roles["factor"] = _factors(columns, rows, roles, table, kind)
@@ -179,10 +173,10 @@ def _factors(columns, rows, roles, table, kind):
     if kind:
         return kind.settings
     own = {name: name.removeprefix("config.") for name in columns if name.startswith("config.")}
-    taken = {*roles["runtime"], *roles["cost"], *roles["score"], "started_at"}
-    taken |= {roles["run"], roles["status"], roles["path"], roles["started"], roles["ended"]}
     if own:
         return own
+    taken = {*roles["runtime"], *roles["cost"], *roles["score"], "started_at"}
+    taken |= {roles[role] for role in ("run", "status", "path", "started", "ended")}
     left = [name for name in columns if name not in taken]
     times_s = [_runtime(row, roles, TIME_UNITS[table.runtime_unit])[0] for row, _ in rows]
     no_settings = table_columns.no_settings(left, rows, times_s)
@@ -276,15 +270,12 @@ def _cost_column(name, unit):
     """
     if unit == "" and name.startswith("cost_"):
         return name, 1.0
-    ending, factor = "", 1.0
-    if unit in TIME_UNITS:
-        ending, factor = "_s", TIME_UNITS[unit]
-    elif unit in MEMORY_UNITS:
-        ending, factor = "_mib", MEMORY_UNITS[unit]
-    elif unit == "count":
-        ending = "" if name.endswith("_count") else "_count"
-    stem = _UNIT_ENDING.sub("", name) if ending in ("_s", "_mib") else name
-    return f"cost_{stem.removeprefix('cost_')}{ending}", factor
+    stem = name.removeprefix("cost_")
+    for ending, units in (("_s", TIME_UNITS), ("_mib", MEMORY_UNITS)):
+        if unit in units:
+            return f"cost_{_UNIT_ENDING.sub('', stem)}{ending}", units[unit]
+    ending = "_count" if unit == "count" and not name.endswith("_count") else ""
+    return f"cost_{stem}{ending}", 1.0
 
 
 # -- sections --------------------------------------------------------------------------------
