@@ -9,6 +9,7 @@ in the same way, so that it does not matter which.
 import os
 from collections import Counter
 from dataclasses import dataclass, field, fields, replace
+from itertools import islice
 
 import pandas as pd
 import pyarrow as pa
@@ -16,19 +17,11 @@ import pyarrow.compute as pc
 
 from traincost.columns import PREFIX
 from traincost.errors import NothingToReport, ParameterError
-from traincost.reading import batch, tables
+from traincost.reading import batch, frames, tables
 from traincost.reading.formats import JOBS, READERS, RESUMABLE, other, table_files
 from traincost.reading.formats import table as _table
 from traincost.reading.formats.files import Unreadable
 from traincost.reading.formats.paths import PathPattern
-from traincost.reading.frames import (
-    compute_blocks,
-    excluded_frame,
-    notes_frame,
-    parts_frame,
-    runs_frame,
-    sections_frame,
-)
 from traincost.reading.listing import POINTER, POINTER_KEY, Listing, is_live, is_url, listed, readers
 from traincost.reading.redaction import Numbering, Redactor, Rule, numbered
 from traincost.reading.tables import printable
@@ -48,9 +41,8 @@ class Collection:
         A row per usable run, completed or of unknown end: ``run_id``, ``path`` (relative to the
         directory), ``format``, ``status``, ``started_at``, ``runtime_s``, and where the tool has such,
         ``task``, ``report``, ``process``, ``evidence``, ``devices``, ``device`` and ``host``
-        (`formats.run.Run`), else empty; then ``config.<dotted path>`` (of ``host`` and ``device``
-        too, where they vary),
-        ``cost_*``, ``score.<name>``; NaN where a run lacks the value.
+        (`formats.run.Run`), else empty; then ``config.<dotted path>`` (of ``host`` and ``device`` too,
+        where they vary), ``cost_*``, ``score.<name>``; NaN where a run lacks the value.
     sections : DataFrame
         A row per run and section: ``run`` (row number in `runs`), ``section``, ``seconds``,
         ``count``, then ``first_s``, ``min_s``, ``max_s`` (seconds of the first, shortest and longest
@@ -72,7 +64,7 @@ class Collection:
     excluded: pd.DataFrame
     notes: pd.DataFrame
     compute: dict
-    parts: pd.DataFrame = field(default_factory=lambda: parts_frame([], []))
+    parts: pd.DataFrame = field(default_factory=lambda: frames.parts_frame([], []))
 
     @property
     def factors(self):
@@ -160,12 +152,12 @@ def read_collection(
         _refuse_nothing(listing, usable, rest, titles)
     return Collection(
         name=listing.name,
-        runs=runs_frame(usable, listing.sources),
-        sections=sections_frame(usable),
-        excluded=excluded_frame(rest, listing),
-        notes=notes_frame(usable, listing.sources),
-        compute=compute_blocks(usable),
-        parts=parts_frame(parts, listing.sources),
+        runs=frames.runs_frame(usable, listing.sources),
+        sections=frames.sections_frame(usable),
+        excluded=frames.excluded_frame(rest, listing),
+        notes=frames.notes_frame(usable, listing.sources),
+        compute=frames.compute_blocks(usable),
+        parts=frames.parts_frame(parts, listing.sources),
     )
 
 
@@ -324,15 +316,13 @@ def _refuse_nothing(listing, usable, rest, titles):
 
 def _seen(root):
     """Say what lies in a directory without runs: what is recognised, and the endings of the rest."""
-    known, endings, n_files = Counter(), Counter(), 0
-    for directory, _, names in os.walk(root):
-        for name in sorted(names):
-            n_files += 1
-            if n_files > MAX_SEEN:
-                break
-            what = other.recognise(os.path.join(directory, name))
-            known.update([what] if what else [])
-            endings.update([] if what else [os.path.splitext(name)[1] or "no ending"])
+    known, endings = Counter(), Counter()
+    paths = (os.path.join(folder, name) for folder, _, names in os.walk(root) for name in sorted(names))
+    for path in islice(paths, MAX_SEEN):
+        if what := other.recognise(path):
+            known[what] += 1
+        else:
+            endings[os.path.splitext(path)[1] or "no ending"] += 1
     said = [f"{what} ({n})" for what, n in known.most_common(3)]
     said += [f"{ending} ({n})" for ending, n in endings.most_common(5)]
     if not said:

@@ -80,7 +80,12 @@ class Here:
         switched: where there is no room for them, the old ones stay. Call it under the lock.
         """
         self._clean({os.path.dirname(name) for name in files})
-        beside = {_beside(name): name for name in files}
+        # A name of a file may have 255 bytes.
+        beside = {
+            f"{folder}{slash}.{own[:40]}.{uuid.uuid4().hex}.tmp": name
+            for name in files
+            for folder, slash, own in [name.rpartition("/")]
+        }
         try:
             for temporary, name in beside.items():
                 os.makedirs(os.path.dirname(self._of(temporary)), exist_ok=True)
@@ -127,12 +132,6 @@ class Here:
 
     def _of(self, name):
         return os.path.join(self._path, name)
-
-
-def _beside(name):
-    folder, slash, name = name.rpartition("/")
-    # A name of a file may have 255 bytes.
-    return f"{folder}{slash}.{name[:40]}.{uuid.uuid4().hex}.tmp"
 
 
 def _settle(file):

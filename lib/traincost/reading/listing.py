@@ -136,10 +136,7 @@ def checked(runs_dir):
 
 @lru_cache(maxsize=1_024)
 def _interested(names):
-    """Return the readers that may take one of the names for a source.
-
-    The directories of a sweep's runs hold files of the same names.
-    """
+    """Return the readers that may take one of the names for a source; runs hold files of the same names."""
     return [name for name, reader in READERS.items() if any(map(reader.NAMES.fullmatch, names))]
 
 
