@@ -58,15 +58,13 @@ class Rapl:
         if problem not in self.problems:
             self.problems.append(problem)
 
-    def _microjoules(self, path):
-        text = self._text(os.path.join(path, "energy_uj"))
+    def _microjoules(self, path, name="energy_uj"):
+        text = self._text(os.path.join(path, name))
         return int(text) if text.isdecimal() else None
 
     def _limit(self, path):
-        if self._microjoules(path) is None:
-            return None
-        text = self._text(os.path.join(path, "max_energy_range_uj"))
-        return int(text) if text.isdecimal() and int(text) > 0 else None
+        is_read = self._microjoules(path) is not None
+        return self._microjoules(path, "max_energy_range_uj") if is_read else None
 
     def start(self):
         """Begin to count."""

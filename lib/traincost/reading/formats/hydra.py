@@ -58,6 +58,7 @@ _LEVEL = re.compile(r"\[(?:ERROR|CRITICAL)\]")
 _TRACEBACK = "Traceback (most recent call last)"
 _RAISED = re.compile(r"^([A-Za-z_][\w.]{0,80})(?::|\s*$)")
 _DIRECTORY_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[/\\](\d\d)-(\d\d)-(\d\d)")
+_QUOTED = re.compile(r"""\A(['"])(.*)\1\Z""", re.DOTALL)
 _OVERRIDE = re.compile(r"\+{0,2}([^=~]+)=(.*)", re.DOTALL)
 NAMES, sources = first_of(FOLDER_NAME)
 
@@ -132,11 +133,7 @@ def _overrides(own, notes):
         return {}
     texts = [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
     matches = [_OVERRIDE.fullmatch(text) for text in texts[:MAX_FIELDS]]
-    return {m[1].strip(): _unquoted(m[2].strip()) for m in matches if m}
-
-
-def _unquoted(text):
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
+    return {m[1].strip(): _QUOTED.sub(r"\2", m[2].strip()) for m in matches if m}
 
 
 # -- times ---------------------------------------------------------------------------------

@@ -43,17 +43,12 @@ def _value(fields, value):
             return value
         whole = _PLAIN.fullmatch(value)
         if whole:
-            replacement = fields.get(whole[1], value)
-            if replacement == value:
+            if fields.get(whole[1], value) == value:
                 return value
-            value = replacement
+            value = fields[whole[1]]
             continue
-        text = _PLAIN.sub(lambda match: _text(fields.get(match[1], match[0])), value)
+        text = _PLAIN.sub(lambda match: str(fields.get(match[1], match[0])), value)
         if text == value or len(text) > MAX_LENGTH:
             return value
         value = text
     return value
-
-
-def _text(value):
-    return value if isinstance(value, str) else str(value)

@@ -52,11 +52,7 @@ def _part(part):
     """Return a part with the slash behind it; any number of parts are also none."""
     if part in _REST:
         return "(?:[^/]+/)*?"
-    pieces = re.split(r"(\{[^{}/]*\}|\*)", part)
-    return "".join(_piece(piece) for piece in pieces) + "/"
-
-
-def _piece(piece):
-    if piece == "*":
-        return "[^/]*?"
-    return "([^/]+?)" if piece.startswith("{") else re.escape(piece)
+    *texts, rest = re.split(r"(\{[^{}/]*\}|\*)", part)
+    pieces = zip(texts[::2], texts[1::2], strict=True)
+    taken = (re.escape(text) + ("[^/]*?" if sign == "*" else "([^/]+?)") for text, sign in pieces)
+    return f"{''.join(taken)}{re.escape(rest)}/"

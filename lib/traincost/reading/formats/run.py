@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -89,7 +90,8 @@ def flat(config, notes):
 def _collect(mapping, prefix, depth, fields, notes):
     for key, value in mapping.items():
         if len(fields) >= MAX_FIELDS:
-            _note(notes, f"config fields beyond the first {MAX_FIELDS} are left out")
+            beyond = f"config fields beyond the first {MAX_FIELDS} are left out"
+            notes += [beyond] if beyond not in notes else []
             return
         path = prefix + (key if key.__class__ is str and key.isidentifier() else _escaped(key))
         # Nearly all are plain: they are told here, without a call.
@@ -106,11 +108,6 @@ def _collect(mapping, prefix, depth, fields, notes):
 
 def _escaped(key):
     return str(key).replace("\\", "\\\\").replace(".", "\\.")
-
-
-def _note(notes, text):
-    if text not in notes:
-        notes.append(text)
 
 
 def _level(value, path, notes):
@@ -151,19 +148,15 @@ def without_identity(config, run_id, started_s, notes):
 def _names_run(value, run_id, started_s):
     if isinstance(value, str) and len(run_id) >= _MIN_ID and run_id in value:
         return True
-    if not started_s:
-        return False
-    return any(abs(moment - started_s) < _NEAR_S for moment in _moments(value))
+    return bool(started_s) and any(abs(moment - started_s) < _NEAR_S for moment in _moments(value))
 
 
 def _moments(value):
     """Yield the times that a setting holds, in seconds since 1970."""
     if isinstance(value, str):
         for year, month, day in _MOMENT.findall(value):
-            try:
+            with suppress(ValueError):  # the 31st of February
                 yield datetime(int(year), int(month), int(day), 12, tzinfo=UTC).timestamp()
-            except ValueError:  # the 31st of February
-                continue
     elif abs(value) >= 10**20:
         return
     epoch = _EPOCH.fullmatch(str(value))
@@ -176,11 +169,8 @@ def _moments(value):
 
 def described(value):
     """Return a value in a message: itself where it is short and plain, else its type."""
-    if value is None or isinstance(value, bool | float | str):
-        return shortened(repr(value), 80)
-    if isinstance(value, int) and finite(value):
-        return shortened(repr(value), 80)
-    return f"a {type(value).__name__}"
+    is_plain = value is None or isinstance(value, bool | float | str) or finite(value)
+    return shortened(repr(value), 80) if is_plain else f"a {type(value).__name__}"
 
 
 def runtime(value, name="runtime_s"):

@@ -20,7 +20,7 @@ _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:([,' \u00a0\u202f\u2019])\d{3})(?:\1\d{3})*(\.\d+)?")
 _EUROPEAN = re.compile(r"[+-]?(\d{1,3}(?:\.\d{3})+|\d+),\d+([eE][+-]?\d+)?")
 _POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
-_SIGNS = re.compile(r"[,' \u00a0\u202f\u2019]")
+_SIGNS = ",' \u00a0\u202f\u2019"
 
 
 def decoded(content):
@@ -80,32 +80,27 @@ def plain(columns, rows, separator):
     texts = [cell.strip() for found in by_column.values() for cell in found]
     has_commas = separator != "," and any(map(_EUROPEAN.fullmatch, texts))
     if has_commas and not any(map(_POINT.fullmatch, texts)):
-        readings = {name: _from_european for name, found in by_column.items() if any("," in c for c in found)}
+        written, signs = _EUROPEAN, str.maketrans(",", ".", ".")
+        names = {name for name, found in by_column.items() if any("," in cell for cell in found)}
     else:
-        readings = {name: _from_grouped for name, found in by_column.items() if _is_grouped(found)}
-    if not readings:
+        written, signs = _GROUPED, str.maketrans("", "", _SIGNS)
+        names = {name for name, found in by_column.items() if _is_grouped(found)}
+
+    def read(name, cell):
+        is_read = name in names and written.fullmatch(cell.strip())
+        return cell.strip().translate(signs) if is_read else cell
+
+    if not names:
         return rows
-    return [
-        ({name: readings[name](cell) if name in readings else cell for name, cell in row.items()}, reason)
-        for row, reason in rows
-    ]
-
-
-def _from_european(cell):
-    return cell.strip().replace(".", "").replace(",", ".") if _EUROPEAN.fullmatch(cell.strip()) else cell
+    return [({name: read(name, cell) for name, cell in row.items()}, reason) for row, reason in rows]
 
 
 def _is_grouped(found):
     """Say whether some numbers of a column have groups of thousands, and all others none or such too."""
-    matches = [(_GROUPED.fullmatch(cell.strip()), cell) for cell in found if _SIGNS.search(cell)]
-    signs = {match[1] for match, _ in matches if match}
-    if len(signs) != 1 or not all(match for match, _ in matches):
+    matches = [_GROUPED.fullmatch(cell.strip()) for cell in found if not set(_SIGNS).isdisjoint(cell)]
+    if not all(matches) or len({match[1] for match in matches}) != 1:
         return False
     return all(_PLAIN.fullmatch(c.strip()) or _GROUPED.fullmatch(c.strip()) or not c.strip() for c in found)
-
-
-def _from_grouped(cell):
-    return _SIGNS.sub("", cell.strip()) if _GROUPED.fullmatch(cell.strip()) else cell
 
 
 def refuse_ambiguous(name, found):
