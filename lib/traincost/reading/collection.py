@@ -84,15 +84,20 @@ def read_collection(
     scheduler="",
     show=(),
 ):
-    """Read the runs under a directory, or those of a table.
+    """Read the runs under a directory, or those of a table, as a `Collection`.
+
+    It is the same whatever `workers` and `scheduler` are, and for an index as for its directory.
 
     Parameters
     ----------
     runs_dir : str or path
         A directory, the URL of one (``s3://bucket/runs``), an index of either, a file with a
         row per run, or a store (``mlflow:http://…``, ``optuna:postgresql://…``).
-    format : str
-        A reader's name, or ``auto`` for all of them.
+    format, table, workers, scheduler
+        A reader's name, or ``auto`` for all of them; which column of a table is what
+        (`formats.table.Table`); processes to read in, 1 being this one and 0 one for each core, or the
+        address of a Dask scheduler. A script that asks for other processes must hold its own work below
+        ``if __name__ == "__main__"``.
     progress : callable, optional
         Wraps the list of files to read, as ``tqdm`` does.
     path_pattern : str
@@ -100,21 +105,9 @@ def read_collection(
         a setting of that name in the run's own files.
     require_runs : bool
         Refuse a directory without a usable run; else its frames are returned, empty.
-    table : formats.table.Table, optional
-        Which column of a table is what.
-    workers : int
-        Processes to read in: 1 is this one, 0 one for each core. A script that asks for others
-        must hold its own work below ``if __name__ == "__main__"``.
-    scheduler : str
-        Address of a Dask scheduler (``tcp://host:8786``) whose workers read instead.
     show : sequence of str
         Settings to let through that would be withheld as a secret, a person or a machine
         (`sensitive`): a dotted path, or the last part of one.
-
-    Returns
-    -------
-    Collection
-        The same whatever `workers` and `scheduler` are, and for an index as for its directory.
 
     Raises
     ------

@@ -205,18 +205,16 @@ def _remove_scratches(parent):
 
 
 class Elsewhere:
-    """A folder at an fsspec URL. Whoever publishes last wins; the files of both are whole."""
+    """A folder at an fsspec URL, as `Here`. Whoever publishes last wins; the files of both are whole."""
 
     def __init__(self, url):
         self._system, self._path = remote.filesystem(url)
         self.shown = repr(remote.shown(url))
 
     def make(self):
-        """Make the folder where such a thing exists."""
         remote.retried(self._system.makedirs, self._path, exist_ok=True)
 
     def names(self):
-        """Return the names of the files in it."""
         return [path.rpartition("/")[2] for path in self._found()]
 
     def _found(self):
@@ -226,7 +224,6 @@ class Elsewhere:
             return {}
 
     def read(self, name):
-        """Return the content of a file, or None where there is none."""
         try:
             return remote.retried(self._system.cat_file, self._of(name))
         except FileNotFoundError:
@@ -247,13 +244,12 @@ class Elsewhere:
             remote.retried(self._system.pipe_file, self._of(name), content)
 
     def remove(self, names):
-        """Remove files; one that is gone already is no matter."""
         for name in names:
             with suppress(FileNotFoundError):
                 remote.retried(self._system.rm_file, self._of(name))
 
     def leftovers(self, is_ours, kept):
-        """Return the names of old files that `is_ours` accepts and nothing names."""
+        """Return what `Here.leftovers` does, of old files."""
         names = {path.rpartition("/")[2]: info for path, info in self._found().items()}
         return [n for n, info in names.items() if is_ours(n) and n not in kept and _is_old(info)]
 

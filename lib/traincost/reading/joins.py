@@ -147,7 +147,6 @@ def _describe(records, runs, sources):
 
 
 def _leaf(name, sign="."):
-    """Return the last part of a name."""
     return name.replace("\\", "").rpartition(sign)[2].rpartition(".")[2]
 
 

@@ -57,7 +57,6 @@ def runs(address, format="auto"):
 
 
 def _mlflow(uri):
-    """Return the runs of a tracking server or database of MLflow's."""
     _greet(uri)
     from mlflow.entities import ViewType
     from mlflow.tracking import MlflowClient
@@ -118,7 +117,6 @@ def _record(run, experiments):
 
 
 def _optuna(uri):
-    """Return the trials in a database of Optuna's."""
     from optuna.storages import RDBStorage
 
     with warnings.catch_warnings():

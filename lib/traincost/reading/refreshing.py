@@ -136,7 +136,6 @@ def _old(folder):
 
 
 def _files(index):
-    """Return the names of the files that an index consists of."""
     if index is None:
         return set()
     names = {file_name(table, part) for part in index.parts for table in SCHEMAS}

@@ -331,7 +331,6 @@ def _cost(results, state):
 
 
 def _scores(entries):
-    """Return the last value of each loss and metric."""
     scores = {}
     for name, value in (item for entry in entries for item in entry.items()):
         is_metric = _SCORE.match(name) and not _SPEED.fullmatch(name) and not _SIZE.fullmatch(name)

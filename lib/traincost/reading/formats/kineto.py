@@ -167,7 +167,12 @@ def _run(run_id, mine, traces, notes):
     if facts.get("device"):
         # Annotations are timed on the host, which does not wait for what they launch on the device.
         run.extents = dict.fromkeys(run.sections, (None, None, None, False))
-    run.notes = [*dict.fromkeys([*_scope(workers, facts), *notes, *_losses(traces.values())])]
+    run.notes = [*_scope(workers, facts), *notes]
+    for trace in traces.values():
+        run.notes += trace.notes
+        if trace.n_unusable:
+            run.notes.append(f"{trace.n_unusable} events without a usable time are left out")
+    run.notes = list(dict.fromkeys(run.notes))
     broken = [trace.cut_short for trace in traces.values() if trace.cut_short]
     if broken:
         run.status, run.reason = KILLED if "cut short" in broken[0] else UNREADABLE, broken[0]
@@ -187,13 +192,6 @@ def _scope(workers, facts):
         yield f"{len(workers)} of its {size} ranks found: the slowest may be missing"
     elif len(workers) > 1:
         yield f"its runtime and sections are those of the slowest of {len(workers)} ranks"
-
-
-def _losses(traces):
-    for trace in traces:
-        yield from trace.notes
-        if trace.n_unusable:
-            yield f"{trace.n_unusable} events without a usable time are left out"
 
 
 def _config(facts):
@@ -232,7 +230,10 @@ def sections(trace, notes):
     found, open_ = {}, []  # open_: [thread, end, path, where its children have come to], outermost first
     for i in order:
         thread, start, end = trace.threads[i], starts[i], ends[i]
-        while open_ and not _holds(open_[-1], thread, start, end):
+        while open_:
+            outer_thread, outer_end, *_ = open_[-1]
+            if outer_thread == thread and start < outer_end and end <= outer_end + _ROUNDING_US:
+                break
             open_.pop()
         above = f"{open_[-1][2]}/" if open_ else ""
         if open_:
@@ -256,7 +257,3 @@ def _ordered(trace):
     threads = np.array(trace.threads, dtype=np.int64)
     # Of equal intervals, the one that was written first holds the others.
     return starts.tolist(), ends.tolist(), np.lexsort((np.arange(len(starts)), -ends, starts, threads))
-
-
-def _holds(outer, thread, start, end):
-    return outer[0] == thread and start < outer[1] and end <= outer[1] + _ROUNDING_US

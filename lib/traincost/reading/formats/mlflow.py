@@ -102,10 +102,13 @@ def resolved(records):
             seen.add(current.run_id)
             own = children.get(current.run_id, [])
             if _is_search(current, own):
-                runs.append(_container(current, len(own)))
+                run = _described(current)
+                run.runtime_s = None  # the hours are those of its children
+                run.reason = f"groups {len(own)} runs of a search, which are read as runs of their own"
                 pending += reversed(own)
             else:
-                runs.append(_run(current, children, seen))
+                run = _run(current, children, seen)
+            runs.append(run)
     return runs
 
 
@@ -128,13 +131,6 @@ def _is_search(parent, children):
     varying = {name for name, found in values.items() if len(found) > 1}
     own = {name.removeprefix("best_") for name in parent.params}
     return bool(varying) and (not own or bool(varying & own))
-
-
-def _container(record, n_children):
-    run = _described(record)
-    run.runtime_s = None  # the hours are those of its children
-    run.reason = f"groups {n_children} runs of a search, which are read as runs of their own"
-    return run
 
 
 def _run(record, children, seen):
@@ -160,20 +156,17 @@ def _run(record, children, seen):
             continue
         seen.add(child.run_id)
         name = "" if _MADE_UP.fullmatch(child.name) else child.name
-        path = above + one_level(name or "child run") if depth <= MAX_NESTING else above.rstrip("/")
+        path = above.rstrip("/")
         if depth <= MAX_NESTING:
-            _add_section(run, path, child)
+            path = above + one_level(name or "child run")
+            seconds, reason = _duration(child)
+            if reason:
+                run.notes.append(f"child run {child.run_id} {reason}: it is no section")
+            else:
+                run.sections[path] = added(run.sections.get(path, (0.0, 0)), (seconds, 1))
         pending += [(below, f"{path}/", depth + 1) for below in children.get(child.run_id, [])]
         run.parts += _places(child)
     return run
-
-
-def _add_section(run, path, child):
-    seconds, reason = _duration(child)
-    if reason:
-        run.notes.append(f"child run {child.run_id} {reason}: it is no section")
-        return
-    run.sections[path] = added(run.sections.get(path, (0.0, 0)), (seconds, 1))
 
 
 def _described(record):

@@ -179,7 +179,6 @@ def _is_experiment(content):
 
 
 def _file_record(folder, experiment):
-    """Return the record of one run's directory."""
     record = Record(os.path.basename(folder))
     record.experiment = str(experiment.get("name") or "")
     record.experiment_id = str(experiment.get("experiment_id", ""))

@@ -80,12 +80,10 @@ def read(path, run_id):
         run.notes.append(f"resumed: {len(legs)} legs are one run, whose times add up")
     for leg in legs:
         run.scores |= leg.scores
-    for section, seconds, count in (
-        ("data", sum(leg.data_s for leg in legs), sum(leg.iterations for leg in legs)),
-        ("val", sum(leg.val_s for leg in legs), sum(leg.n_val for leg in legs)),
-    ):
-        if count:
-            run.sections[section] = (seconds, count)
+    for section, seconds, count in (("data", "data_s", "iterations"), ("val", "val_s", "n_val")):
+        total_s, n = (sum(getattr(leg, name) for leg in legs) for name in (seconds, count))
+        if n:
+            run.sections[section] = (total_s, n)
     head = legs[-1].head + legs[-1].config
     devices, gpu = _DEVICES.search(head), _GPU.search(head)
     run.devices = float(devices[1] or devices[2]) if devices else None
@@ -121,7 +119,6 @@ def _old_leg(folder, name):
 
 
 def _add_rows(leg, path):
-    """Add what the JSON lines of a sitting say."""
     training = []
     try:
         for row in json_lines.objects(path):

@@ -93,8 +93,9 @@ def _collect(mapping, prefix, depth, fields, notes):
             beyond = f"config fields beyond the first {MAX_FIELDS} are left out"
             notes += [beyond] if beyond not in notes else []
             return
-        path = prefix + (key if key.__class__ is str and key.isidentifier() else _escaped(key))
         # Nearly all are plain: they are told here, without a call.
+        is_plain = key.__class__ is str and key.isidentifier()
+        path = prefix + (key if is_plain else str(key).replace("\\", "\\\\").replace(".", "\\."))
         kind = value.__class__
         if kind is int or (kind is float and value - value == 0.0) or (kind is str and _AT not in value):
             fields[path] = value
@@ -104,10 +105,6 @@ def _collect(mapping, prefix, depth, fields, notes):
             notes.append(f"config {path!r} is not finite: taken as missing")
         else:
             fields[path] = _level(value, path, notes)
-
-
-def _escaped(key):
-    return str(key).replace("\\", "\\\\").replace(".", "\\.")
 
 
 def _level(value, path, notes):
@@ -192,12 +189,9 @@ def numbers(values, what, notes):
     Null is a recorder's own way to write a number that is not finite, and not noted. A cost
     column must lie in its range (`columns.Column.accepts`).
     """
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
+    if not isinstance(values, dict | None):
         notes.append(f"{what}s must be an object, got {type(values).__name__}: left out")
-        return {}
-    usable = {}
+    usable, values = {}, values if isinstance(values, dict) else {}
     for name, value in values.items():
         if value is None:
             continue

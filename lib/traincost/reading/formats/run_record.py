@@ -75,12 +75,9 @@ def _run(run_id, record):
 
 
 def _sections(sections, notes):
-    if sections is None:
-        return {}
-    if not isinstance(sections, dict):
+    if not isinstance(sections, dict | None):
         notes.append(f"sections must be an object, got {type(sections).__name__}: left out")
-        return {}
-    usable = {}
+    usable, sections = {}, sections if isinstance(sections, dict) else {}
     are_many, any_empty = len(sections) > MAX_SECTIONS, _has_empty_part("/+/".join(sections))
     for path, entry in sections.items():
         if are_many and len(usable) >= MAX_SECTIONS:

@@ -62,7 +62,9 @@ def read(path, run_id):
     run.reason = run.reason or reason
     host = record.get("host") if isinstance(record.get("host"), dict) else {}
     run.host = str(host.get("hostname") or "")
-    run.device = _device(host.get("gpus"))
+    gpus = host["gpus"].get("gpus") if isinstance(host.get("gpus"), dict) else None
+    models = (str(gpu.get("model") or "") for gpu in gpus or () if isinstance(gpu, dict))
+    run.device = next(models, "")
     experiment = record["experiment"]
     name = experiment.get("name") if isinstance(experiment, dict) else None
     run.report = str(name or os.path.basename(folder.path))
@@ -107,9 +109,3 @@ def _scores(folder, record, notes):
         if finite(value):
             scores[f"result.{name}" if name else "result"] = value
     return scores
-
-
-def _device(gpus):
-    listed = gpus.get("gpus") if isinstance(gpus, dict) else None
-    models = [str(gpu.get("model") or "") for gpu in listed or () if isinstance(gpu, dict)]
-    return models[0] if models else ""

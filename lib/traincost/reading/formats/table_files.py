@@ -62,16 +62,12 @@ def _csv(text):
     _check_columns(columns)
     rows = []
     for line in lines:
-        rows.append(_csv_row(names, line))
+        found = zip(names, line, strict=False)
+        row = {name: cell for name, cell in found if cell != "" and not INDEX.fullmatch(name)}
+        is_whole = len(line) == len(names)
+        rows.append((row, "" if is_whole else f"has {len(line)} cells under {len(names)} columns"))
         _check_size(len(rows), len(columns))
     return columns, plain(columns, rows, separator)
-
-
-def _csv_row(columns, cells):
-    found = zip(columns, cells, strict=False)
-    row = {name: cell for name, cell in found if cell != "" and not INDEX.fullmatch(name)}
-    reason = "" if len(cells) == len(columns) else f"has {len(cells)} cells under {len(columns)} columns"
-    return row, reason
 
 
 def _json_list(content):
