@@ -12,7 +12,7 @@ beside them. Where nothing else is found, the job is the run, and its runtime is
    records counts, and a job killed in the middle ends like any other.
 
 Settings are ``config.yaml`` as it was composed (plain references are resolved, other interpolations
-are not known: `interpolation`) and, of ``overrides.yaml``, what names no field of it: the choice of
+are not known: `resolved`) and, of ``overrides.yaml``, what names no field of it: the choice of
 a config group, say. ``hydra.yaml`` names the job and where it wrote, and is no setting.
 ``multirun.yaml`` is no run. Where all jobs of a multirun wrote into one directory, ``.hydra`` is that
 of the last: nothing gets its settings.
@@ -23,7 +23,7 @@ import math
 import os
 import re
 
-from traincost.reading.formats import clocks, interpolation
+from traincost.reading.formats import clocks
 from traincost.reading.formats.by_name import first_of
 from traincost.reading.formats.files import (
     Folder,
@@ -58,6 +58,11 @@ _LEVEL = re.compile(r"\[(?:ERROR|CRITICAL)\]")
 _TRACEBACK = "Traceback (most recent call last)"
 _RAISED = re.compile(r"^([A-Za-z_][\w.]{0,80})(?::|\s*$)")
 _DIRECTORY_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[/\\](\d\d)-(\d\d)-(\d\d)")
+MAX_CHAIN = 16  # references that lead to references
+MAX_LENGTH = 2_000  # of a resolved text
+MISSING = "???"
+_REFERENCE = re.compile(r"\$\{\s*([A-Za-z_][\w]*(?:\.[\w]+|\[\d+\])*)\s*\}")
+_OPEN = "${"
 _QUOTED = re.compile(r"""\A(['"])(.*)\1\Z""", re.DOTALL)
 _OVERRIDE = re.compile(r"\+{0,2}([^=~]+)=(.*)", re.DOTALL)
 NAMES, sources = first_of(FOLDER_NAME)
@@ -121,7 +126,7 @@ def _config(own, notes):
     if config is not None and not isinstance(config, dict):
         raise Unreadable(f"holds a {type(config).__name__} at the top, not a mapping")
     fields = flat(config or {}, notes)
-    return interpolation.resolved(fields | _overrides(own, notes) | fields, notes)
+    return resolved(fields | _overrides(own, notes) | fields, notes)
 
 
 def _overrides(own, notes):
@@ -134,6 +139,51 @@ def _overrides(own, notes):
     texts = [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
     matches = [_OVERRIDE.fullmatch(text) for text in texts[:MAX_FIELDS]]
     return {m[1].strip(): _QUOTED.sub(r"\2", m[2].strip()) for m in matches if m}
+
+
+# -- references that were saved before they were resolved (OmegaConf) ---------------------------
+
+
+def resolved(fields, notes):
+    """Return flat settings with their plain references resolved; what cannot be is left out and noted.
+
+    ``${size.width}`` is looked up in the same configuration, alone or inside a text, along chains. What
+    asks for more (``${oc.env:…}``, ``${eval:…}``, ``${hydra:…}``) or is missing (``???``) is not known: as
+    one text in all runs, it would pass for a shared setting. Nothing is run.
+
+    >>> resolved({"a": 64, "b": "${a}", "c": "net_${b}", "d": "${oc.env:HOME}", "e": "???"}, [])
+    {'a': 64, 'b': 64, 'c': 'net_64'}
+    """
+    if not any(isinstance(value, str) and (_OPEN in value or value == MISSING) for value in fields.values()):
+        return fields
+    found, unknown = {}, []
+    for name, value in fields.items():
+        value = _followed(fields, value)
+        if isinstance(value, str) and (_OPEN in value or value == MISSING):
+            unknown.append(name)
+        else:
+            found[name] = value
+    if unknown:
+        listed = shortened(", ".join(unknown))
+        notes.append(f"settings with interpolations that its files do not resolve are not known: {listed}")
+    return found
+
+
+def _followed(fields, value):
+    for _ in range(MAX_CHAIN):
+        if not isinstance(value, str) or _OPEN not in value:
+            return value
+        whole = _REFERENCE.fullmatch(value)
+        if whole:
+            if fields.get(whole[1], value) == value:
+                return value
+            value = fields[whole[1]]
+            continue
+        text = _REFERENCE.sub(lambda match: str(fields.get(match[1], match[0])), value)
+        if text == value or len(text) > MAX_LENGTH:
+            return value
+        value = text
+    return value
 
 
 # -- times ---------------------------------------------------------------------------------

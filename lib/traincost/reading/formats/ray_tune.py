@@ -127,15 +127,12 @@ def _ending(status, last, folder):
 
 
 def _state(path, trial_id, name):
-    """Return what a state of the experiment says of a trial."""
     try:
         trials = _trials(read_bytes(path, MAX_STATE_MIB)) if path else ()
     except Unreadable:
         return {}
-    for trial in trials:
-        if trial.get("trial_id") == trial_id or str(trial.get("relative_logdir", "")) == name:
-            return trial
-    return {}
+    own = (t for t in trials if t.get("trial_id") == trial_id or str(t.get("relative_logdir", "")) == name)
+    return next(own, {})
 
 
 @lru_cache(maxsize=2)

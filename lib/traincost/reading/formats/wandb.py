@@ -15,6 +15,7 @@ whose power W&B sampled: those of the run's own process, where it tells them fro
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -92,7 +93,8 @@ class _Place:
 
 def _run(place, run_id):
     log = read_log(place.log) if place.log else None
-    own_id = _own_id(place, log)
+    own_id, local_start = _told_by_name(place)
+    own_id = (log and log.run_id) or own_id
     run = Run(own_id or run_id, named=bool(own_id))
     config, bookkeeping = _config(place, log, run.notes)
     summary = place.files.mapping(SUMMARY_NAME, parse_json, run.notes) or (log.summary if log else {})
@@ -100,7 +102,7 @@ def _run(place, run_id):
     started_s = log.started_s if log and log.started_s else bookkeeping.get("start_time")
     started_s = float(started_s) if finite(started_s) else seconds_of(metadata.get("startedAt"))
     run.config = without_identity(flat(config, run.notes), own_id, started_s, run.notes)
-    run.started_at = iso(started_s) or _local_start(place)
+    run.started_at = iso(started_s) or local_start
     # By their dotted paths; media and W&B's own aside.
     logged = {
         k: v for k, v in summary.items() if not (k.startswith("_") or (isinstance(v, dict) and "_type" in v))
@@ -154,22 +156,14 @@ def _text(mapping, name):
     return value if isinstance(value, str) else str(value) if isinstance(value, int) else ""
 
 
-def _own_id(place, log):
-    """Return W&B's id of the run: from its log, or its directory's name; a link's target's."""
-    if log and log.run_id:
-        return log.run_id
+def _told_by_name(place):
+    """Return what the names of a run's directory (a link's target's) and log tell: its id and local start."""
     name = _LOG.fullmatch(os.path.basename(place.log))
     folder = _FOLDER.fullmatch(os.path.basename(os.path.realpath(place.home)))
-    return name[1] if name else folder[2] if folder else ""
-
-
-def _local_start(place):
-    """Return the start in the directory's name, which has the machine's own time and no zone."""
-    folder = _FOLDER.fullmatch(os.path.basename(os.path.realpath(place.home)))
-    try:
-        return datetime.strptime(folder[1], "%Y%m%d_%H%M%S").isoformat() if folder else ""
-    except ValueError:
-        return ""
+    start = ""
+    with suppress(ValueError):
+        start = datetime.strptime(folder[1], "%Y%m%d_%H%M%S").isoformat() if folder else ""
+    return name[1] if name else folder[2] if folder else "", start
 
 
 def _config(place, log, notes):
