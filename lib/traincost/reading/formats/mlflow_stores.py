@@ -79,37 +79,35 @@ def _records(rows):
 
 
 def _add_texts(rows, records):
-    for key, value, run_id in rows.of("params", "SELECT key, value, run_uuid FROM params"):
-        if run_id in records:
-            _set(records[run_id].params, str(key), str(value), records[run_id].notes)
+    for record, key, value in _of(rows, records, "params", "key, value"):
+        _set(record.params, str(key), str(value), record.notes)
     wanted = ", ".join(f"'{name}'" for name in TAGS)
-    query = f"SELECT key, value, run_uuid FROM tags WHERE key IN ({wanted})"
-    for key, value, run_id in rows.of("tags", query):
-        if run_id in records:
-            setattr(records[run_id], TAGS[key], str(value or ""))
+    for record, key, value in _of(rows, records, "tags", "key, value", f"WHERE key IN ({wanted})"):
+        setattr(record, TAGS[key], str(value or ""))
 
 
 def _add_metrics(rows, records):
-    query = "SELECT key, value, is_nan, timestamp, run_uuid FROM latest_metrics"
-    for key, value, is_nan, timestamp, run_id in rows.of("latest_metrics", query):
+    for record, key, value, is_nan, at in _of(
+        rows, records, "latest_metrics", "key, value, is_nan, timestamp"
+    ):
+        _set(record.metrics, str(key), None if is_nan else value, record.notes)
+        record.last_ms = max(record.last_ms or 0, _whole(at) or 0) or None
+    monitored = "WHERE key >= 'system/' AND key < 'system0' AND is_nan = 0"
+    largest = f"{monitored} GROUP BY key, run_uuid"
+    for record, key, value in _of(rows, records, "metrics", "key, MAX(value)", largest):
+        if finite(value):
+            _set(record.peaks, str(key), value, record.notes)
+    power = f"{monitored} AND key LIKE '%_power_usage_watts'"
+    for record, key, value, at in _of(rows, records, "metrics", "key, value, timestamp", power):
+        if finite(value) and finite(at):
+            record.power.add(str(key), at / 1000, value)
+
+
+def _of(rows, records, table, columns, condition=""):
+    """Yield the record of each row of a table that is of one, and the row's columns."""
+    for run_id, *values in rows.of(table, f"SELECT run_uuid, {columns} FROM {table} {condition}"):
         if run_id in records:
-            record = records[run_id]
-            _set(record.metrics, str(key), None if is_nan else value, record.notes)
-            record.last_ms = max(record.last_ms or 0, _whole(timestamp) or 0) or None
-    query = (
-        "SELECT key, MAX(value), run_uuid FROM metrics "
-        "WHERE key >= 'system/' AND key < 'system0' AND is_nan = 0 GROUP BY key, run_uuid"
-    )
-    for key, value, run_id in rows.of("metrics", query):
-        if run_id in records and finite(value):
-            _set(records[run_id].peaks, str(key), value, records[run_id].notes)
-    query = (
-        "SELECT key, value, timestamp, run_uuid FROM metrics WHERE key >= 'system/' AND key < 'system0' "
-        "AND key LIKE '%_power_usage_watts' AND is_nan = 0"
-    )
-    for key, value, timestamp, run_id in rows.of("metrics", query):
-        if run_id in records and finite(value) and finite(timestamp):
-            records[run_id].power.add(str(key), timestamp / 1000, value)
+            yield records[run_id], *values
 
 
 def _set(mapping, name, value, notes):

@@ -20,10 +20,7 @@ class PathPattern:
     >>> PathPattern("seed_{seed}/…/layers_{layers}").fields("out/seed_1/glue/cola/layers_14")
     {'seed': '1', 'layers': '14'}
 
-    Raises
-    ------
-    ParameterError
-        No field in it, one without a name, or one named twice; or a brace without its other.
+    Raises `ParameterError`: no field in it, one without a name or named twice, or a brace without its other.
     """
 
     def __init__(self, pattern):

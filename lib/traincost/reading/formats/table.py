@@ -36,46 +36,25 @@ _UNIT_ENDING = re.compile(r"_(s|sec|seconds|ms|us|min|minutes|h|hours|b|bytes|[k
 class Table:
     """Which column of a table is what.
 
-    Attributes
-    ----------
-    runtime_column : str, list of str, or None
-        Wall-clock time; of several, their sum. ``runtime_s`` if None.
-    runtime_unit : str
-        One of `TIME_UNITS`.
-    factor_columns : list of str, or None
-        Settings. If None: those named ``config.…``; if there are none, all that is left.
-    cost_columns : dict
-        Column to unit: one of `TIME_UNITS`, `MEMORY_UNITS` (``MB`` is decimal, ``MiB`` is not),
-        ``count``, or empty for a plain number. Those named ``cost_…`` are taken too.
-    score_columns : list of str, or None
-        Those named ``score.…`` are taken too.
-    run_column, status_column, path_column : str
-        ``run_id``, ``status`` and ``path`` if empty and there.
-    sections_table : str
-        Path of the second table, or empty.
-    sections_columns : dict
-        What it calls the columns ``run``, ``section``, ``seconds`` and ``count``, where it has
-        other names for them; the last may be missing.
-    sections_unit : str
-        Of its ``seconds``: one of `TIME_UNITS`.
-
-    Raises
-    ------
-    ParameterError
-        A unit is not known, or a key of `sections_columns` is none.
+    Raises `ParameterError` where a unit is not known, or a key of `sections_columns` is none.
     """
 
-    runtime_column: str | list | None = None
-    runtime_unit: str = "s"
+    runtime_column: str | list | None = None  # wall-clock time; of several, their sum; ``runtime_s`` if None
+    runtime_unit: str = "s"  # one of `TIME_UNITS`
+    # Settings. If None: those named ``config.…``; if there are none, all that is left.
     factor_columns: list | None = None
+    # Column to unit: one of `TIME_UNITS`, `MEMORY_UNITS` (``MB`` is decimal, ``MiB`` is not), ``count``, or
+    # empty for a plain number. Those named ``cost_…`` are taken too.
     cost_columns: dict = field(default_factory=dict)
-    score_columns: list | None = None
-    run_column: str = ""
+    score_columns: list | None = None  # those named ``score.…`` are taken too
+    run_column: str = ""  # ``run_id`` if empty and there, as ``status`` and ``path`` of the next two
     status_column: str = ""
     path_column: str = ""
-    sections_table: str = ""
+    sections_table: str = ""  # path of the second table, or empty
+    # What it calls the columns ``run``, ``section``, ``seconds`` and ``count``, where it has other names for
+    # them; the last may be missing.
     sections_columns: dict = field(default_factory=dict)
-    sections_unit: str = "s"
+    sections_unit: str = "s"  # of its ``seconds``: one of `TIME_UNITS`
 
     def __post_init__(self):
         for name in ("runtime_unit", "sections_unit"):
