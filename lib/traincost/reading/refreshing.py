@@ -52,6 +52,12 @@ DIRECTORIES = pa.schema(
 )
 
 
+def _sealed(pointer):
+    """Return the content of a pointer, with its checksum at its end."""
+    body = orjson.dumps(pointer)[:-1]
+    return body + b',"checksum":"%s"}' % checksum(body).encode()
+
+
 def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler="", table=None):
     """Make the index of a directory, the URL of one, or a table of runs; or bring it up to date.
 
@@ -184,8 +190,7 @@ class _Refresh:
                 "key": self._key,
                 "parts": [vars(part) for part in remaining + parts.finished()],
             }
-            body = orjson.dumps(pointer)[:-1]
-            self._folder.publish({POINTER: body + b',"checksum":"%s"}' % checksum(body).encode()})
+            self._folder.publish({POINTER: _sealed(pointer)})
         except BaseException:
             parts.abandon()
             raise
