@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from traincost.reading.formats import clocks, durations, endings, interpolation
+from traincost.reading.formats import clocks, durations, endings, hydra
 
 DAY_S = 86400.0
 
@@ -107,5 +107,5 @@ def test_references_are_resolved_or_not_known():
         "g": "???",
         "h": "${e}",
     }
-    assert interpolation.resolved(fields, notes) == {"a.b": 1, "c": 1, "d": "x_1"}
+    assert hydra.resolved(fields, notes) == {"a.b": 1, "c": 1, "d": "x_1"}
     assert "e, f, g, h" in notes[0]

@@ -21,13 +21,7 @@ EVERY_S = 30.0
 
 
 class Rapl:
-    """The energy of CPU packages, by the powercap files of Linux.
-
-    Parameters
-    ----------
-    root : str
-        Where the files are.
-    """
+    """The energy of CPU packages, by the powercap files of Linux below `root`."""
 
     def __init__(self, root=POWERCAP):
         self.problems = []
@@ -58,15 +52,13 @@ class Rapl:
         if problem not in self.problems:
             self.problems.append(problem)
 
-    def _microjoules(self, path):
-        text = self._text(os.path.join(path, "energy_uj"))
+    def _microjoules(self, path, name="energy_uj"):
+        text = self._text(os.path.join(path, name))
         return int(text) if text.isdecimal() else None
 
     def _limit(self, path):
-        if self._microjoules(path) is None:
-            return None
-        text = self._text(os.path.join(path, "max_energy_range_uj"))
-        return int(text) if text.isdecimal() and int(text) > 0 else None
+        is_read = self._microjoules(path) is not None
+        return self._microjoules(path, "max_energy_range_uj") if is_read else None
 
     def start(self):
         """Begin to count."""
@@ -93,10 +85,7 @@ class Rapl:
 class Nvml:
     """The energy of GPUs, by the counter of NVML (Volta and later): millijoules since the driver was loaded.
 
-    Parameters
-    ----------
-    library : module, optional
-        What has the functions of nvidia-ml-py; it itself if left out.
+    `library` has the functions of nvidia-ml-py; it itself if left out.
     """
 
     def __init__(self, library=None):
@@ -180,11 +169,6 @@ class Counters:
         `Rapl` and `Nvml` of this machine, if left out.
     every_s : float
         Time between two readings of RAPL, whose counters wrap.
-
-    Attributes
-    ----------
-    problems : list of str
-        Why a counter could not be read, a line each.
     """
 
     def __init__(self, rapl=None, nvml=None, every_s=EVERY_S):
@@ -194,7 +178,7 @@ class Counters:
 
     @property
     def problems(self):
-        """Why counters could not be read."""
+        """Why counters could not be read, a line each."""
         return [*self._rapl.problems, *self._nvml.problems]
 
     def start(self):

@@ -287,19 +287,15 @@ class InferenceTimer:
     # -- Lightning's hooks ---------------------------------------------------------------------
 
     def on_test_epoch_start(self, trainer, module):
-        """Start the epoch's clock."""
         self.__enter__()
 
     def on_test_batch_start(self, trainer, module, batch, batch_idx, dataloader_idx=0):
-        """Start a batch's clock."""
         self.start_batch()
 
     def on_test_batch_end(self, trainer, module, outputs, batch, batch_idx, dataloader_idx=0):
-        """Stop a batch's clock."""
         self.end_batch()
 
     def on_test_epoch_end(self, trainer, module):
-        """Stop the epoch's clock."""
         self.__exit__()
 
 

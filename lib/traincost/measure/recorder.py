@@ -9,7 +9,9 @@ record is described in the README, "The run record".
 
 import json
 import math
+import operator
 import os
+import platform
 import sys
 import threading
 import time
@@ -17,12 +19,11 @@ import warnings
 from datetime import UTC, datetime
 from pathlib import Path
 
-from traincost.measure.machine import machine
-from traincost.measure.plain import plain
 from traincost.measure.sections import UNKNOWN, Deferred, Section, Thread, Total, checked_name, joined
 
 FORMAT = "traincost/run/1"
 RECORD_NAME = "run.json"
+MAX_DEPTH = 50  # of nested config values; a deeper one is almost surely a cycle
 
 
 class Recorder:
@@ -57,7 +58,7 @@ class Recorder:
         Written with the record; fill them at any time.
     machine : dict
         ``host``, ``device`` and ``devices`` where they are other than what is found
-        (`measure.machine`).
+        (`machine`).
 
     Raises
     ------
@@ -345,12 +346,9 @@ class Recorder:
 
 # How a resumed run's costs join those in its record.
 _RESUMED = {
-    "cost_runtime_s": lambda earlier, now: earlier + now,
-    "cost_runtime_per_run_s": lambda earlier, now: earlier + now,
+    **dict.fromkeys(("cost_runtime_s", "cost_runtime_per_run_s", "cost_energy_kwh"), operator.add),
+    **dict.fromkeys(("cost_energy_gpu_kwh", "cost_energy_cpu_kwh"), operator.add),
     "cost_memory_mib": max,
-    "cost_energy_kwh": lambda earlier, now: earlier + now,
-    "cost_energy_gpu_kwh": lambda earlier, now: earlier + now,
-    "cost_energy_cpu_kwh": lambda earlier, now: earlier + now,
 }
 
 
@@ -383,3 +381,61 @@ def _existing_record(path):
     except (OSError, ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
+
+
+def machine():
+    """Return ``host``, ``device`` (the type of accelerators) and ``devices`` (their number), as far as known.
+
+    Nothing is loaded or started for it. The devices are those of the job: a process works on one, and
+    ``WORLD_SIZE`` says how many there are.
+    """
+    found = {"host": platform.node()}
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    try:
+        if cuda is not None and cuda.is_initialized():
+            found["device"] = cuda.get_device_name()
+            found["devices"] = int(os.environ.get("WORLD_SIZE") or 1)
+    except Exception:  # a device that failed, or a variable that is no number
+        pass
+    return {name: value for name, value in found.items() if value}
+
+
+# -- values as JSON has them -----------------------------------------------------------------------
+
+
+def plain(value, null_non_finite=False, depth=0):
+    """Return `value` as JSON has it: the record must be readable by any program.
+
+    A non-finite number becomes null among measurements, and text among settings, where
+    ``inf`` is a setting like any other.
+    """
+    if depth > MAX_DEPTH:
+        raise ValueError(f"values nested deeper than {MAX_DEPTH} cannot be recorded")
+    if value is None or (isinstance(value, str | bool | int) and type(value).__module__ == "builtins"):
+        return value
+    if type(value).__module__ in ("numpy", "torch") and hasattr(value, "item"):
+        return plain(_item(value), null_non_finite, depth + 1)
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return float(value)
+        return None if null_non_finite else repr(float(value))
+    if isinstance(value, dict):
+        return {str(k): plain(v, null_non_finite, depth + 1) for k, v in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        ordered = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
+        return [plain(v, null_non_finite, depth + 1) for v in ordered]
+    return _text(value)
+
+
+def _item(value):
+    """Return the Python number in a numpy scalar or a one-element tensor."""
+    try:
+        return value.item()
+    except (TypeError, ValueError, RuntimeError):
+        return _text(value)
+
+
+def _text(value):
+    text = str(value)
+    # An address differs in every run and would make each run a level of its own.
+    return f"{type(value).__module__}.{type(value).__qualname__}" if " at 0x" in text else text

@@ -81,16 +81,8 @@ class Section:
     """A section under one parent in one thread; entering it starts its clock."""
 
     __slots__ = (
-        "children",
-        "clock",
-        "count",
-        "extent",
-        "name",
-        "parent",
-        "recorder",
-        "seconds",
-        "started",
-        "thread",
+        *("children", "clock", "count", "extent", "name"),
+        *("parent", "recorder", "seconds", "started", "thread"),
     )
 
     def __init__(self, recorder, thread, name, parent):

@@ -74,9 +74,11 @@ def _task(listing, places, rule, stamped):
 
 def read_batch(task):
     """Return the `tables.Batch` of the sources of a `Task`."""
-    read = _stamped if task.stamped else _unstamped
     with collector_paused(), _at_hand(task) as root:
-        found = (read(root, task, *source) for source in task.sources)
+        if task.stamped:
+            found = (_stamped(root, task, *source) for source in task.sources)
+        else:
+            found = ((_read(root, task, *source), "") for source in task.sources)
         return tabulated(task.places, found, Redactor(task.rule))
 
 
@@ -114,24 +116,16 @@ def _read(root, task, path, reader):
         return [Run(directory, UNREADABLE, reason=reason)]
 
 
-def _unstamped(root, task, path, reader):
-    return _read(root, task, path, reader), ""
-
-
 def _stamped(root, task, path, reader):
     """Return the runs of a source, and what they were read from."""
     with watched() as used:
         runs = _read(root, task, path, reader)
-    states = {_relative(root, name): state for name, state in used.items()}
-    if task.versions is not None:
-        states = {
-            name: None if state is None else task.versions.get(name, state) for name, state in states.items()
-        }
+    states = {}
+    for path, state in used.items():
+        name = path.removeprefix(f"{root}/") if path.startswith(f"{root}/") else os.path.relpath(path, root)
+        is_told = state is None or task.versions is None
+        states[name] = state if is_told else task.versions.get(name, state)
     return runs, json.dumps(states)
-
-
-def _relative(root, path):
-    return path.removeprefix(f"{root}/") if path.startswith(f"{root}/") else os.path.relpath(path, root)
 
 
 def unchanged(stamp, current, content):
@@ -145,14 +139,12 @@ def unchanged(stamp, current, content):
         now = current(name)
         if state is None or now is None:
             return False
-        if state[:3] != now and not _same_content(state, now, name, content):
-            return False
+        if state[:3] != now:
+            # A file whose size and time of modification are as they were may have its content still.
+            is_alike = len(state) == 4 and state[:2] == now[:2] and state[3] != ""
+            if not is_alike or content(name) != state[3]:
+                return False
     return bool(states)
-
-
-def _same_content(state, now, name, content):
-    """Say whether a file whose size and time of modification are as they were has its content still."""
-    return len(state) == 4 and state[:2] == now[:2] and state[3] != "" and content(name) == state[3]
 
 
 # -- parts of runs -------------------------------------------------------------------------

@@ -76,9 +76,9 @@ def _noted(found, kept, why):
 
 def _shortened(run, times):
     run.config = _settings(run.config, times)
-    run.cost, run.scores = _named(run.cost, times, _name), _named(run.scores, times, _name)
-    run.sections = _named(run.sections, times, _section)
-    run.extents = _named(run.extents, times, _section)
+    run.cost, run.scores = _named(run.cost, times), _named(run.scores, times)
+    # Each level of a section's path is shortened, so that it stays below its parent.
+    run.sections, run.extents = _named(run.sections, times, "/"), _named(run.extents, times, "/")
     for name in TEXTS:
         text = getattr(run, name)
         if len(text) > MAX_TEXT:
@@ -90,7 +90,7 @@ def _shortened(run, times):
 
 def _settings(config, times):
     """Return settings with shorter names and values; nearly always, they are short."""
-    config = _named(config, times, _name)
+    config = _named(config, times)
     for value in config.values():
         if (len(value) > MAX_DIGITS) if value.__class__ is str else not _is_short(value):
             return {name: _value(value, times) for name, value in config.items()}
@@ -104,28 +104,22 @@ def _is_short(value):
 def _value(value, times):
     if isinstance(value, str):
         return short(_FIGURE.sub(lambda figure: short(figure[0], MAX_DIGITS), value), times * MAX_VALUE)
-    return value if _is_short(value) else _digits(value)
-
-
-def _digits(value):
-    """Return an integer of many digits as text; Python refuses to print one of thousands."""
+    if _is_short(value):
+        return value
     if finite(value):
         return short(str(value), MAX_DIGITS)
+    # Python refuses to print an integer of thousands of digits.
     digest = hashlib.blake2b(str(hash(value)).encode(), digest_size=8).hexdigest()
     return f"an integer of {value.bit_length()} bits, {digest}"
 
 
-def _named(mapping, times, shorter):
-    """Return a mapping with shorter names; of two that are then equal, the last stays."""
-    if any(len(name) > MAX_NAME for name in mapping):
-        return {shorter(name, times): value for name, value in mapping.items()}
-    return mapping
+def _named(mapping, times, between=None):
+    """Return a mapping with shorter names; of two that are then equal, the last stays.
 
-
-def _name(name, times):
-    return short(name, times * MAX_NAME)
-
-
-def _section(path, times):
-    """Shorten each level of a section's path, so that it stays below its parent."""
-    return "/".join(short(level, times * MAX_NAME) for level in path.split("/"))
+    Names of several levels have a sign `between` them.
+    """
+    if not any(len(name) > MAX_NAME for name in mapping):
+        return mapping
+    levels = {name: name.split(between) if between else [name] for name in mapping}
+    shorter = {name: [short(level, times * MAX_NAME) for level in parts] for name, parts in levels.items()}
+    return {(between or "").join(shorter[name]): value for name, value in mapping.items()}

@@ -9,6 +9,7 @@ in the same way, so that it does not matter which.
 import os
 from collections import Counter
 from dataclasses import dataclass, field, fields, replace
+from itertools import islice
 
 import pandas as pd
 import pyarrow as pa
@@ -16,19 +17,12 @@ import pyarrow.compute as pc
 
 from traincost.columns import PREFIX
 from traincost.errors import NothingToReport, ParameterError
-from traincost.reading import batch, joins, live, rows, tables
-from traincost.reading.formats import JOBS, READERS, other, table_files
+from traincost.reading import batch, frames, tables
+from traincost.reading.formats import JOBS, READERS, RESUMABLE, other, table_files
 from traincost.reading.formats import table as _table
+from traincost.reading.formats.files import Unreadable
 from traincost.reading.formats.paths import PathPattern
-from traincost.reading.frames import (
-    compute_blocks,
-    excluded_frame,
-    notes_frame,
-    parts_frame,
-    runs_frame,
-    sections_frame,
-)
-from traincost.reading.listing import POINTER, POINTER_KEY, is_url, listed, readers
+from traincost.reading.listing import POINTER, POINTER_KEY, Listing, is_live, is_url, listed, readers
 from traincost.reading.redaction import Numbering, Redactor, Rule, numbered
 from traincost.reading.tables import printable
 
@@ -47,9 +41,8 @@ class Collection:
         A row per usable run, completed or of unknown end: ``run_id``, ``path`` (relative to the
         directory), ``format``, ``status``, ``started_at``, ``runtime_s``, and where the tool has such,
         ``task``, ``report``, ``process``, ``evidence``, ``devices``, ``device`` and ``host``
-        (`formats.run.Run`), else empty; then ``config.<dotted path>`` (of ``host`` and ``device``
-        too, where they vary),
-        ``cost_*``, ``score.<name>``; NaN where a run lacks the value.
+        (`formats.run.Run`), else empty; then ``config.<dotted path>`` (of ``host`` and ``device`` too,
+        where they vary), ``cost_*``, ``score.<name>``; NaN where a run lacks the value.
     sections : DataFrame
         A row per run and section: ``run`` (row number in `runs`), ``section``, ``seconds``,
         ``count``, then ``first_s``, ``min_s``, ``max_s`` (seconds of the first, shortest and longest
@@ -71,7 +64,7 @@ class Collection:
     excluded: pd.DataFrame
     notes: pd.DataFrame
     compute: dict
-    parts: pd.DataFrame = field(default_factory=lambda: parts_frame([], []))
+    parts: pd.DataFrame = field(default_factory=lambda: frames.parts_frame([], []))
 
     @property
     def factors(self):
@@ -91,15 +84,20 @@ def read_collection(
     scheduler="",
     show=(),
 ):
-    """Read the runs under a directory, or those of a table.
+    """Read the runs under a directory, or those of a table, as a `Collection`.
+
+    It is the same whatever `workers` and `scheduler` are, and for an index as for its directory.
 
     Parameters
     ----------
     runs_dir : str or path
         A directory, the URL of one (``s3://bucket/runs``), an index of either, a file with a
         row per run, or a store (``mlflow:http://…``, ``optuna:postgresql://…``).
-    format : str
-        A reader's name, or ``auto`` for all of them.
+    format, table, workers, scheduler
+        A reader's name, or ``auto`` for all of them; which column of a table is what
+        (`formats.table.Table`); processes to read in, 1 being this one and 0 one for each core, or the
+        address of a Dask scheduler. A script that asks for other processes must hold its own work below
+        ``if __name__ == "__main__"``.
     progress : callable, optional
         Wraps the list of files to read, as ``tqdm`` does.
     path_pattern : str
@@ -107,21 +105,9 @@ def read_collection(
         a setting of that name in the run's own files.
     require_runs : bool
         Refuse a directory without a usable run; else its frames are returned, empty.
-    table : formats.table.Table, optional
-        Which column of a table is what.
-    workers : int
-        Processes to read in: 1 is this one, 0 one for each core. A script that asks for others
-        must hold its own work below ``if __name__ == "__main__"``.
-    scheduler : str
-        Address of a Dask scheduler (``tcp://host:8786``) whose workers read instead.
     show : sequence of str
         Settings to let through that would be withheld as a secret, a person or a machine
         (`sensitive`): a dotted path, or the last part of one.
-
-    Returns
-    -------
-    Collection
-        The same whatever `workers` and `scheduler` are, and for an index as for its directory.
 
     Raises
     ------
@@ -133,10 +119,10 @@ def read_collection(
     """
     pattern = PathPattern(path_pattern) if path_pattern else None
     rule, parts = Rule(show=tuple(show)), []
-    if live.is_live(runs_dir):
+    if is_live(runs_dir):
         listing, batches, titles = _read_live(runs_dir, format, table, rule)
-    elif rows.is_table(runs_dir):
-        listing, batches, titles = rows.read_table(os.fspath(runs_dir), format, table, rule)
+    elif is_table(runs_dir):
+        listing, batches, titles = read_table(os.fspath(runs_dir), format, table, rule)
     else:
         _refuse_columns(table)
         stored = _index(runs_dir)
@@ -149,19 +135,22 @@ def read_collection(
         parts += _described(batches, listing.sources, pattern, redactor)
     runs = numbered(tables.joined(batches), shown)
     listing, parts = _redacted(listing, parts, lambda texts: map(shown, redactor.paths(texts)))
-    runs, joined = joins.together(runs, listing.sources)
-    parts += joined
+    if _may_join(runs, listing.sources):
+        from traincost.reading import joins
+
+        runs, joined = joins.together(runs, listing.sources)
+        parts += joined
     usable, rest = _sorted_out(runs, listing.sources)
     if require_runs:
         _refuse_nothing(listing, usable, rest, titles)
     return Collection(
         name=listing.name,
-        runs=runs_frame(usable, listing.sources),
-        sections=sections_frame(usable),
-        excluded=excluded_frame(rest, listing),
-        notes=notes_frame(usable, listing.sources),
-        compute=compute_blocks(usable),
-        parts=parts_frame(parts, listing.sources),
+        runs=frames.runs_frame(usable, listing.sources),
+        sections=frames.sections_frame(usable),
+        excluded=frames.excluded_frame(rest, listing),
+        notes=frames.notes_frame(usable, listing.sources),
+        compute=frames.compute_blocks(usable),
+        parts=frames.parts_frame(parts, listing.sources),
     )
 
 
@@ -170,9 +159,36 @@ def read_collection(
 
 def _read_live(address, format, table, rule):
     """Return the listing of a store, its runs as a batch, and the title of its kind."""
+    from traincost.reading import live
+
     _refuse_columns(table)
     listing, found = live.runs(address, format)
     return listing, [tables.tabulated([0], [(found, "")], Redactor(rule))], [READERS[listing.name].TITLE]
+
+
+def is_table(runs_dir):
+    """Say whether a path is that of a table of runs."""
+    if not isinstance(runs_dir, str | os.PathLike) or is_url(runs_dir) or not os.path.isfile(runs_dir):
+        return False
+    path = os.fspath(runs_dir)
+    ending = os.path.splitext(path)[1].lower()
+    if ending == ".json":
+        return table_files.is_list(path)
+    return ending in table_files.ENDINGS or table_files.is_maybe(path)
+
+
+def read_table(path, format, table, rule):
+    """Return a listing whose sources are the rows of a table, their batch, and the title of tables."""
+    if format not in ("auto", _table.NAME):
+        raise ParameterError(f"`format` must be auto or {_table.NAME} for a table, got {format!r}")
+    try:
+        rows = _table.read_runs(path, table or _table.Table())
+    except Unreadable as problem:
+        raise NothingToReport(f"runs_dir {path!r} {problem}") from None
+    name = printable(os.path.splitext(os.path.basename(os.path.realpath(path)))[0])
+    listing = Listing(path, name, [(place, _table.NAME) for place, _ in rows], [])
+    found = [([run], "") for _, run in rows]
+    return listing, [tables.tabulated(range(len(rows)), found, Redactor(rule))], [_table.TITLE]
 
 
 def _described(batches, sources, pattern, redactor):
@@ -201,15 +217,13 @@ def _read_directory(runs_dir, stored, format, progress, run, rule, parts):
 def _index(runs_dir):
     """Return the index at a path or URL, or None where there is none."""
     is_path = isinstance(runs_dir, str | os.PathLike) and bool(os.fspath(runs_dir))
-    if not is_path or not (is_url(runs_dir) or _has_index(runs_dir)):
+    names = (POINTER, POINTER_KEY) if is_path and not is_url(runs_dir) else ()
+    has_index = any(os.path.lexists(os.path.join(runs_dir, name)) for name in names)
+    if not has_index and not is_url(runs_dir):
         return None
     from traincost.reading import index
 
     return index.opened(runs_dir)
-
-
-def _has_index(folder):
-    return any(os.path.lexists(os.path.join(folder, name)) for name in (POINTER, POINTER_KEY))
 
 
 def _redacted(listing, parts, shown):
@@ -222,13 +236,20 @@ def _redacted(listing, parts, shown):
 
 
 def _refuse_columns(table):
-    if table is not None and table != _table.Table():
-        plain = _table.Table()
+    plain = _table.Table()
+    if table is not None and table != plain:
         names = [f.name for f in fields(table) if getattr(table, f.name) != getattr(plain, f.name)]
         raise ParameterError(f"`{names[0]}` is for a table of runs; `runs_dir` is a directory")
 
 
 # -- sorting out ---------------------------------------------------------------------------
+
+
+def _may_join(runs, sources):
+    """Say, without looking at each, whether some runs may be of one job: most collections are one tool's."""
+    readers = {reader for _, reader in sources}
+    has_parts = any(pc.any(pc.not_equal(runs[name], "")).as_py() for name in ("job", "step"))
+    return len(readers) > 1 or not readers.isdisjoint(RESUMABLE) or has_parts
 
 
 def _sorted_out(runs, sources):
@@ -288,15 +309,13 @@ def _refuse_nothing(listing, usable, rest, titles):
 
 def _seen(root):
     """Say what lies in a directory without runs: what is recognised, and the endings of the rest."""
-    known, endings, n_files = Counter(), Counter(), 0
-    for directory, _, names in os.walk(root):
-        for name in sorted(names):
-            n_files += 1
-            if n_files > MAX_SEEN:
-                break
-            what = other.recognise(os.path.join(directory, name))
-            known.update([what] if what else [])
-            endings.update([] if what else [os.path.splitext(name)[1] or "no ending"])
+    known, endings = Counter(), Counter()
+    paths = (os.path.join(folder, name) for folder, _, names in os.walk(root) for name in sorted(names))
+    for path in islice(paths, MAX_SEEN):
+        if what := other.recognise(path):
+            known[what] += 1
+        else:
+            endings[os.path.splitext(path)[1] or "no ending"] += 1
     said = [f"{what} ({n})" for what, n in known.most_common(3)]
     said += [f"{ending} ({n})" for ending, n in endings.most_common(5)]
     if not said:
@@ -304,6 +323,3 @@ def _seen(root):
     has_table = any(ending in table_files.ENDINGS for ending in endings)
     hint = "; a table of runs is given by its own path" if has_table else ""
     return f". There are: {'; '.join(said)}{hint}"
-
-
-# -- frames --------------------------------------------------------------------------------

@@ -88,7 +88,12 @@ class Here:
         switched: where there is no room for them, the old ones stay. Call it under the lock.
         """
         self._clean({os.path.dirname(name) for name in files})
-        beside = {_beside(name): name for name in files}
+        # A name of a file may have 255 bytes.
+        beside = {
+            f"{folder}{slash}.{own[:40]}.{uuid.uuid4().hex}.tmp": name
+            for name in files
+            for folder, slash, own in [name.rpartition("/")]
+        }
         try:
             for temporary, name in beside.items():
                 os.makedirs(os.path.dirname(self._of(temporary)), exist_ok=True)
@@ -135,12 +140,6 @@ class Here:
 
     def _of(self, name):
         return os.path.join(self._path, name)
-
-
-def _beside(name):
-    folder, slash, name = name.rpartition("/")
-    # A name of a file may have 255 bytes.
-    return f"{folder}{slash}.{name[:40]}.{uuid.uuid4().hex}.tmp"
 
 
 def _settle(file):
@@ -214,21 +213,19 @@ def _remove_scratches(parent):
 
 
 class Elsewhere:
-    """A folder at an fsspec URL. Whoever publishes last wins; the files of both are whole."""
+    """A folder at an fsspec URL, as `Here`. Whoever publishes last wins; the files of both are whole."""
 
     def __init__(self, url):
         self._system, self._path = remote.filesystem(url)
         self.shown = repr(remote.shown(url))
 
     def make(self):
-        """Make the folder where such a thing exists."""
         remote.retried(self._system.makedirs, self._path, exist_ok=True)
 
     def refuse_unwritable(self):
         """Do nothing: to try it would cost a request, and one more to remove what was written."""
 
     def names(self):
-        """Return the names of the files in it."""
         return [path.rpartition("/")[2] for path in self._found()]
 
     def _found(self):
@@ -238,7 +235,6 @@ class Elsewhere:
             return {}
 
     def read(self, name):
-        """Return the content of a file, or None where there is none."""
         try:
             return remote.retried(self._system.cat_file, self._of(name))
         except FileNotFoundError:
@@ -259,13 +255,12 @@ class Elsewhere:
             remote.retried(self._system.pipe_file, self._of(name), content)
 
     def remove(self, names):
-        """Remove files; one that is gone already is no matter."""
         for name in names:
             with suppress(FileNotFoundError):
                 remote.retried(self._system.rm_file, self._of(name))
 
     def leftovers(self, is_ours, kept):
-        """Return the names of old files that `is_ours` accepts and nothing names."""
+        """Return what `Here.leftovers` does, of old files."""
         names = {path.rpartition("/")[2]: info for path, info in self._found().items()}
         return [n for n, info in names.items() if is_ours(n) and n not in kept and _is_old(info)]
 

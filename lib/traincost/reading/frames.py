@@ -22,10 +22,10 @@ NULL = str(None)  # how `formats.run.flat` writes a JSON null
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,14})(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,3})?")
 PLACES = ("host", "device")
 _LONG_DIGITS, _MAX_FLOAT32 = 14, 3e38  # no number that a person chose has as many
-_IDENTITY = ["run_id", "path", "format", "status", "started_at", "runtime_s", "task", "report", "process"]
-
-
-_IDENTITY += ["evidence", "devices", "device", "host"]
+_IDENTITY = (
+    *("run_id", "path", "format", "status", "started_at", "runtime_s", "task", "report", "process"),
+    *("evidence", "devices", "device", "host"),
+)
 
 
 def runs_frame(runs, sources):
@@ -43,12 +43,8 @@ def runs_frame(runs, sources):
 
 def _places(identity, config):
     """Return where runs took place as settings, where it varies and no setting says it: host and device."""
-    found = {}
-    for name in PLACES:
-        column = identity[name].mask(identity[name] == "")
-        if column.nunique() > 1 and PREFIX + name not in config:
-            found[PREFIX + name] = column
-    return found
+    known = {PREFIX + name: identity[name].mask(identity[name] == "") for name in PLACES}
+    return {name: column for name, column in known.items() if column.nunique() > 1 and name not in config}
 
 
 def _identity(runs, sources):
@@ -101,8 +97,7 @@ def _series(levels, codes):
     if None not in numbers and not all(np.isnan(number) for number in numbers):
         table = np.array(numbers, dtype=float)
         return pd.Series((table.astype(np.int64) if _whole(table) else table)[codes])
-    texts = np.array([None if level is None else _text(level) for level in present], dtype=object)
-    return pd.Series(texts[codes], dtype="str")
+    return pd.Series(np.array([_text(level) for level in present], dtype=object)[codes], dtype="str")
 
 
 def _alike(levels):
@@ -112,10 +107,9 @@ def _alike(levels):
     (['True', 'False', None], [0.1, 0.1])
     """
     texts = {level.lower() for level in levels if isinstance(level, str)} - {NULL.lower()}
-    if texts & _TRUTH.keys() and texts <= _TRUTH.keys() | {"0", "1"}:
-        numbers = {level for level in levels if isinstance(level, int | float)}
-        if numbers <= {0, 1}:
-            return [_truth(level) for level in levels]
+    numbers = {level for level in levels if isinstance(level, int | float)}
+    if texts & _TRUTH.keys() and texts <= _TRUTH.keys() | {"0", "1"} and numbers <= {0, 1}:
+        return [_truth(level) for level in levels]
     return [_without_float32(level) if level.__class__ is float else level for level in levels]
 
 
@@ -196,11 +190,10 @@ def excluded_frame(runs, listing):
 def notes_frame(runs, sources):
     """Return a row per note: what was left out of a run that is used."""
     found = runs.filter(pc.greater(pc.list_value_length(runs["notes"]), 0))
+    columns = (found[name].to_pylist() for name in ("place", "run_id", "notes"))
     rows = [
         (printable(sources[place][0]), run_id, note)
-        for place, run_id, notes in zip(
-            *(found[n].to_pylist() for n in ("place", "run_id", "notes")), strict=True
-        )
+        for place, run_id, notes in zip(*columns, strict=True)
         for note in notes
     ]
     return pd.DataFrame(rows, columns=["path", "run_id", "note"])

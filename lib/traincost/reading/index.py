@@ -17,6 +17,7 @@ stored: that is decided when the index is read, as it is for a directory.
 import hashlib
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -145,10 +146,7 @@ class Index:
     def rule(self, show):
         """Return how the paths of its sources are redacted: as its runs were, where the key is there.
 
-        Raises
-        ------
-        ParameterError
-            Something is to be shown: what was withheld is not in the index.
+        Raises `ParameterError` where something is to be shown: what was withheld is not in the index.
         """
         if show:
             raise ParameterError(
@@ -205,15 +203,13 @@ class Index:
 
     def whole(self):
         """Return the parts whose files are as they were written."""
-        return [part for part in self.parts if self._is_whole(part)]
-
-    def _is_whole(self, part):
-        try:
-            self._table(part, "sources", ["claims"])
-            self._content(part, "runs")
-        except Damaged:
-            return False
-        return True
+        found = []
+        for part in self.parts:
+            with suppress(Damaged):
+                self._table(part, "sources", ["claims"])
+                self._content(part, "runs")
+                found.append(part)
+        return found
 
     def known(self):
         """Return (path, reader) of each source read to (id of its part, row, claims, parts, stamp)."""
@@ -231,7 +227,10 @@ class Index:
         if self.directories is None or self.version != __version__:
             return {}
         paths, *states, packed = (c.to_pylist() for c in self._table(self.directories, "directories").columns)
-        unpacked = {text: _unpacked(os.fsdecode(text)) for text in set(packed)}
+        unpacked = {}  # to children as (name, reader); no name holds the sign between them
+        for text in set(packed):
+            children = os.fsdecode(text).split("/") if text else []
+            unpacked[text] = list(zip(children[::2], children[1::2], strict=True))
         entries = zip(zip(*states, strict=True), map(unpacked.__getitem__, packed), strict=True)
         return dict(zip(map(os.fsdecode, paths), entries, strict=True))
 
@@ -256,12 +255,11 @@ class Index:
         for place in places:
             _, _, part, row = entries[place]
             if part is not None:
-                wanted.setdefault(part.id, (part, []))[1].append((row, place))
-        for part, rows in wanted.values():
+                wanted.setdefault(part.id, (part, {}))[1][row] = place
+        for part, place_of in wanted.values():
             batch = self.batch(part)
-            position = {row: i for i, row in enumerate(batch.places)}
-            batch = batch.only([position[row] for row, _ in sorted(rows)])
-            yield placed(batch, [place for _, place in sorted(rows)])
+            batch = batch.only([i for i, row in enumerate(batch.places) if row in place_of])
+            yield placed(batch, [place_of[row] for row in batch.places])
 
 
 def placed(batch, places):
@@ -272,15 +270,6 @@ def placed(batch, places):
     return replace(batch, places=places, runs=runs)
 
 
-def _unpacked(text):
-    """Return children as (name, reader); no name holds the sign between them."""
-    parts = text.split("/") if text else []
-    return list(zip(parts[::2], parts[1::2], strict=True))
-
-
 def file_name(table, part):
     """Return the name of the file of one of a part's tables."""
     return f"{table}-{part.id}.parquet"
-
-
-# -- refreshing ----------------------------------------------------------------------------

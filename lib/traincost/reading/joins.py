@@ -16,11 +16,10 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from traincost.reading import merging, tables
 from traincost.reading.batch import upwards
-from traincost.reading.formats import JOBS, READERS
+from traincost.reading.formats import JOBS, READERS, RESUMABLE
 from traincost.reading.formats.statuses import FAILED, KILLED, RUNNING, UNFINISHED, UNKNOWN
 
 NEAR_S = 30.0  # between the starts of two records of one job
@@ -64,60 +63,39 @@ class Record:
 def together(runs, sources):
     """Return runs with those of one job as one, and the (position, path of the run) of what was joined.
 
-    Parameters
-    ----------
-    runs : pyarrow.Table
-        Of the schema `tables.RUNS`.
-    sources : list of (path, reader)
+    `runs` has the schema `tables.RUNS`; `sources` are (path, reader).
     """
-    if _are_alone(runs, sources):
-        return runs, []
     records = _records(runs, sources)
     if not records or not _may_join(records):
         return runs, []
     _describe(records, runs, sources)
-    made, groups = {}, []
-    for rule, found in (("legs", _legs(records)), ("ranks", _ranks), ("tools", _tools), ("steps", _steps)):
-        found = found if isinstance(found, list) else found(_standing(records, groups))
-        groups += [(rule, group) for group in found]
+    groups, above = [], {}  # a row to that of the record it was put under
+    for rule, groups_in in (("legs", _legs), ("ranks", _ranks), ("tools", _tools), ("steps", _steps)):
+        for group in groups_in([record for record in records if record.row not in above]):
+            groups.append((rule, group))
+            above.update((other.row, group[0].row) for other in group[1:])
     if not groups:
         return runs, []
-    rows = dict(zip(_touched(groups), runs.take(_touched(groups)).to_pylist(), strict=True))
-    dropped = {}
+    touched = list(dict.fromkeys(record.row for _, group in groups for record in group))
+    rows = dict(zip(touched, runs.take(touched).to_pylist(), strict=True))
     for rule, group in groups:
-        first, *others = group
-        rows[first.row] = merging.merged(rule, [(record, rows[record.row]) for record in group])
-        dropped.update((other.row, first) for other in others)
-        made[first.row] = first
+        rows[group[0].row] = merging.merged(rule, [(record, rows[record.row]) for record in group])
     kept = [row for row in range(len(runs)) if row not in rows]
-    new = [rows[row] for row in made if row not in dropped]
-    order = np.argsort([*kept, *(row for row in made if row not in dropped)], kind="stable")
+    made = [row for row in rows if row not in above]
+    order = np.argsort([*kept, *made], kind="stable")
     others = runs.take(pa.array(kept, pa.int64()))
-    changed = pa.concat_tables([others, pa.Table.from_pylist(new, tables.RUNS)])
+    made_runs = pa.Table.from_pylist([rows[row] for row in made], tables.RUNS)
+    changed = pa.concat_tables([others, made_runs]).take(pa.array(order, pa.int64()))
     places = runs["place"].to_pylist()
-    staying = {places[row] for row in [*kept, *(r for r in made if r not in dropped)]}
-    parts = {
-        places[row]: sources[places[_last(first, dropped).row]][0]
-        for row, first in dropped.items()
-        if places[row] not in staying
-    }
-    return changed.take(pa.array(order, pa.int64())), sorted(parts.items())
-
-
-def _last(record, dropped):
-    while record.row in dropped:
-        record = dropped[record.row]
-    return record
-
-
-def _touched(groups):
-    return list(dict.fromkeys(record.row for _, group in groups for record in group))
-
-
-def _standing(records, groups):
-    """Return the records that stand for themselves: those that no earlier rule has put under another."""
-    below = {other.row for _, (_, *others) in groups for other in others}
-    return [record for record in records if record.row not in below]
+    staying = {places[row] for row in [*kept, *made]}
+    parts = {}
+    for row in above:
+        owner = row
+        while owner in above:
+            owner = above[owner]
+        if places[row] not in staying:
+            parts[places[row]] = sources[places[owner]][0]
+    return changed, sorted(parts.items())
 
 
 # -- records -------------------------------------------------------------------------------
@@ -138,19 +116,10 @@ def _records(runs, sources):
     return found
 
 
-def _are_alone(runs, sources):
-    """Say, without looking at each, whether one tool recorded all runs and says of none that it is a part."""
-    readers = {reader for _, reader in sources}
-    has_more = any(pc.any(pc.not_equal(runs[name], "")).as_py() for name in ("job", "step"))
-    return len(readers) < 2 and not readers & set(merging.RESUMABLE) and not has_more
-
-
 def _moment(text):
     """Return an ISO time in seconds since 1970, and whether it has a zone."""
     try:
-        at = datetime.fromisoformat(text) if text else None
-        if at is None:
-            return None, False
+        at = datetime.fromisoformat(text)
         return at.replace(tzinfo=at.tzinfo or UTC).timestamp(), at.tzinfo is not None
     except (ValueError, OverflowError):
         return None, False
@@ -159,14 +128,10 @@ def _moment(text):
 def _may_join(records):
     """Say whether there is anything to join at all: most collections are one tool's, run by run."""
     readers = {record.reader for record in records}
-    named = Counter((r.reader, r.run_id) for r in records if r.reader in merging.RESUMABLE)
-    jobs = Counter(record.job for record in records if record.job)
-    return (
-        len(readers) > 1
-        or any(n > 1 for n in named.values())
-        or any(n > 1 for n in jobs.values())
-        or any(record.step for record in records)
-    )
+    named = [(record.reader, record.run_id) for record in records if record.reader in RESUMABLE]
+    jobs = [record.job for record in records if record.job]
+    is_repeated = len(set(named)) < len(named) or len(set(jobs)) < len(jobs)
+    return len(readers) > 1 or is_repeated or any(record.step for record in records)
 
 
 def _describe(records, runs, sources):
@@ -176,17 +141,16 @@ def _describe(records, runs, sources):
     jobs = {path.rpartition("/")[0] for path, reader in sources if reader in JOBS}
     for record, config, found in zip(records, tables.configs(chosen), scores, strict=True):
         for name, value in config.items():
-            record.settings.setdefault(leaf(name), set()).add(plain(value))
-        record.scores = {leaf(entry["name"], "/"): entry["value"] for entry in found}
+            record.settings.setdefault(_leaf(name), set()).add(_plain(value))
+        record.scores = {_leaf(entry["name"], "/"): entry["value"] for entry in found}
         record.home = _home(record.path, jobs)
 
 
-def leaf(name, sign="."):
-    """Return the last part of a name."""
+def _leaf(name, sign="."):
     return name.replace("\\", "").rpartition(sign)[2].rpartition(".")[2]
 
 
-def plain(value):
+def _plain(value):
     """Return a level as one that tools write alike: a number as such, text in small letters."""
     try:
         return float(value)
@@ -214,7 +178,7 @@ def _legs(records):
     """Return the groups of records of one run that was resumed: one reader, one id, several folders."""
     groups = defaultdict(list)
     for record in records:
-        if record.reader in merging.RESUMABLE:
+        if record.reader in RESUMABLE:
             groups[record.reader, record.run_id].append(record)
     found = []
     for group in groups.values():
@@ -243,20 +207,18 @@ def _ranks(records):
                 cluster = []
             cluster.append(record)
         found.append(cluster)
-    return [_with_scores_first(cluster) for cluster in found if len(cluster) > 1 and _is_one_job(cluster)]
+    return [
+        sorted(cluster, key=lambda record: (not record.scores, record.start_s, record.path))
+        for cluster in found
+        if len(cluster) > 1 and _is_one_job(cluster)
+    ]
 
 
 def _is_one_job(cluster):
     """Say whether only one of several records with equal settings has scores, as rank 0 alone logs them."""
-    return sum(bool(record.scores) for record in cluster) <= 1 and _overlap(*_ends(cluster))
-
-
-def _ends(cluster):
-    return max(cluster, key=lambda record: record.start_s), min(cluster, key=lambda record: record.end_s)
-
-
-def _with_scores_first(cluster):
-    return sorted(cluster, key=lambda record: (not record.scores, record.start_s, record.path))
+    last_begun = max(cluster, key=lambda record: record.start_s)
+    first_ended = min(cluster, key=lambda record: record.end_s)
+    return sum(bool(record.scores) for record in cluster) <= 1 and _overlap(last_begun, first_ended)
 
 
 # -- tools ---------------------------------------------------------------------------------
@@ -267,9 +229,9 @@ def _tools(records):
     if len({record.reader for record in records}) < 2:
         return []
     shift_s = _offset(records)
-    at = {r.row: r.start_s if r.has_zone or r.start_s is None else r.start_s - shift_s for r in records}
     for record in records:
-        record.start_s = at[record.row]
+        if record.start_s is not None and not record.has_zone:
+            record.start_s -= shift_s
     # Across tools alone: the surest pairs first, and no tool twice in one job.
     group_of = {record.row: [record] for record in records}
     for _, first, second in sorted(_pairs(records), key=lambda pair: pair[0]):
@@ -293,8 +255,9 @@ def _unite(group_of, first, second):
 
 def _offset(records):
     """Return by how much times without a zone are ahead of UTC, in seconds."""
-    local = [r for r in records if r.start_s is not None and not r.has_zone][:MAX_CLOCKLESS]
-    zoned = sorted((r for r in records if r.start_s is not None and r.has_zone), key=lambda r: r.start_s)
+    clocked = [record for record in records if record.start_s is not None]
+    local = [record for record in clocked if not record.has_zone][:MAX_CLOCKLESS]
+    zoned = sorted((record for record in clocked if record.has_zone), key=lambda r: r.start_s)
     if not local or not zoned:
         return 0
     starts = np.array([r.start_s for r in zoned])
@@ -341,8 +304,7 @@ def _contradict(first, second):
     """Say whether two records differ in what both know: a setting, or how long they took."""
     for name, values in first.settings.items():
         others = second.settings.get(name)
-        is_told = others and len(values) == len(others) == 1 and not values & others
-        if is_told and not _reworded(values, others):
+        if others and len(values) == len(others) == 1 and not _is_reworded(*values, *others):
             return True
     if first.runtime_s and second.runtime_s:
         longer, shorter = max(first.runtime_s, second.runtime_s), min(first.runtime_s, second.runtime_s)
@@ -350,10 +312,9 @@ def _contradict(first, second):
     return False
 
 
-def _reworded(values, others):
-    """Say whether one level is written as text within the other, as a path or an unresolved reference is."""
-    (a,), (b,) = values, others
-    return isinstance(a, str) and isinstance(b, str) and (a in b or b in a or "${" in a + b)
+def _is_reworded(a, b):
+    """Say whether two levels are one, or one is text within the other, as a path or a reference is."""
+    return a == b or (isinstance(a, str) and isinstance(b, str) and (a in b or b in a or "${" in a + b))
 
 
 def _overlap(first, second):
@@ -395,13 +356,10 @@ def _steps(records):
     steps = sorted((r for r in clocked if r.step and r.step != "main"), key=lambda r: r.start_s)
     found, taken = [], set()
     for main in sorted(mains, key=lambda r: r.runtime_s):
-        inside = [s for s in steps if s.row not in taken and s.task == main.task and _holds(main, s)]
+        inside = [s for s in steps if s.row not in taken and s.task == main.task]
+        inside = [s for s in inside if s.start_s >= main.start_s - 1.0 and s.end_s <= main.end_s + 1.0]
         follow = all(b.start_s >= a.end_s - 1.0 for a, b in pairwise(inside))
         if inside and follow:
             found.append([main, *inside])
             taken.update(step.row for step in inside)
     return found
-
-
-def _holds(main, step):
-    return step.start_s >= main.start_s - 1.0 and step.end_s <= main.end_s + 1.0

@@ -20,6 +20,7 @@ MANY_NAMES = 100  # in a directory of runs, rather than of one
 POINTER = "traincost-index.json"  # names what an index consists of (`index`)
 POINTER_KEY = "traincost-index.key"  # of the marks of what is withheld (`redaction`): for the owner alone
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+LIVE = re.compile(r"(mlflow|optuna):(?=.)(.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,11 @@ class Listing:
 def is_url(path):
     """Say whether a path is a URL."""
     return isinstance(path, str) and bool(URL.match(path))
+
+
+def is_live(path):
+    """Say whether a path is the address of a store (`live`), and no file's name."""
+    return isinstance(path, str) and bool(LIVE.fullmatch(path)) and not os.path.exists(path)
 
 
 def shown(url):
@@ -130,10 +136,7 @@ def checked(runs_dir):
 
 @lru_cache(maxsize=1_024)
 def _interested(names):
-    """Return the readers that may take one of the names for a source.
-
-    The directories of a sweep's runs hold files of the same names.
-    """
+    """Return the readers that may take one of the names for a source; runs hold files of the same names."""
     return [name for name, reader in READERS.items() if any(map(reader.NAMES.fullmatch, names))]
 
 

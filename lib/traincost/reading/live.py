@@ -5,8 +5,6 @@ Both are only read. A password comes from the environment (``MLFLOW_TRACKING_PAS
 ``PGPASSWORD``): one in the address is refused, as addresses end up in histories and logs.
 """
 
-import os
-import re
 import socket
 import warnings
 from urllib.parse import urlsplit
@@ -16,36 +14,27 @@ from traincost.reading import remote, sensitive
 from traincost.reading.formats import mlflow, optuna
 from traincost.reading.formats.mlflow_stores import TAGS, Record
 from traincost.reading.formats.optuna import Trial
-from traincost.reading.listing import Listing, shown
+from traincost.reading.listing import LIVE, Listing, shown
+from traincost.reading.listing import is_live as is_live  # beside the rest of what stores need
 
 PAGE = 1_000  # runs asked for at a time
 MAX_RUNS = 1_000_000
 CONNECT_S = 5
-_LIVE = re.compile(r"(mlflow|optuna):(?=.)(.+)", re.DOTALL)
 _PASSWORDS = {"mlflow": "MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD", "optuna": "PGPASSWORD"}
-
-
-def is_live(path):
-    """Say whether a path is the address of a store: ``mlflow:…`` or ``optuna:…``, and no file's name."""
-    return isinstance(path, str) and bool(_LIVE.fullmatch(path)) and not os.path.exists(path)
 
 
 def name_of(path):
     """Return what a page of a store is called."""
-    return _LIVE.fullmatch(path)[1]
+    return LIVE.fullmatch(path)[1]
 
 
 def runs(address, format="auto"):
     """Return the `listing.Listing` of a store, which is its one source, and the runs in it.
 
-    Raises
-    ------
-    ParameterError
-        The address holds a password, the tool's package is missing, or `format` is another reader's.
-    NothingToReport
-        The store cannot be reached or read.
+    Raises `ParameterError` where the address holds a password, the tool's package is missing or `format` is
+    another reader's, and `NothingToReport` where the store cannot be reached or read.
     """
-    kind, uri = _LIVE.fullmatch(address).groups()
+    kind, uri = LIVE.fullmatch(address).groups()
     if format not in ("auto", kind):
         raise ParameterError(f"`format` must be auto or {kind} for {shown(address)!r}, got {format!r}")
     login = sensitive.USERINFO.search(uri)
@@ -68,7 +57,6 @@ def runs(address, format="auto"):
 
 
 def _mlflow(uri):
-    """Return the runs of a tracking server or database of MLflow's."""
     _greet(uri)
     from mlflow.entities import ViewType
     from mlflow.tracking import MlflowClient
@@ -76,15 +64,10 @@ def _mlflow(uri):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         client = MlflowClient(tracking_uri=uri)
-        experiments = {}
-        for experiment in _pages(
-            lambda token: client.search_experiments(ViewType.ALL, PAGE, page_token=token)
-        ):
-            experiments[experiment.experiment_id] = experiment
+        found = _pages(client.search_experiments, ViewType.ALL, PAGE)
+        experiments = {experiment.experiment_id: experiment for experiment in found}
         records = {}
-        for run in _pages(
-            lambda token: client.search_runs([*experiments], "", ViewType.ALL, PAGE, page_token=token)
-        ):
+        for run in _pages(client.search_runs, [*experiments], "", ViewType.ALL, PAGE):
             if len(records) >= MAX_RUNS:
                 raise NothingToReport(f"mlflow:{shown(uri)} holds more than {MAX_RUNS} runs")
             records[run.info.run_id] = _record(run, experiments)
@@ -105,15 +88,13 @@ def _greet(uri):
         raise NothingToReport(f"mlflow:{shown(uri)} does not answer: {remote.why(problem)}") from None
 
 
-def _pages(search):
+def _pages(search, *arguments):
     """Yield what all pages of a search hold."""
-    token = None
-    while True:
-        page = search(token)
+    page = search(*arguments)
+    yield from page
+    while page.token:
+        page = search(*arguments, page_token=page.token)
         yield from page
-        token = page.token
-        if not token:
-            return
 
 
 def _record(run, experiments):
@@ -136,7 +117,6 @@ def _record(run, experiments):
 
 
 def _optuna(uri):
-    """Return the trials in a database of Optuna's."""
     from optuna.storages import RDBStorage
 
     with warnings.catch_warnings():
@@ -156,9 +136,8 @@ def _optuna(uri):
 
 
 def _trial(study, frozen):
-    trial = Trial(study, frozen.number, frozen.state.name)
-    trial.start = frozen.datetime_start.isoformat() if frozen.datetime_start else ""
-    trial.end = frozen.datetime_complete.isoformat() if frozen.datetime_complete else ""
+    times = (at.isoformat() if at else "" for at in (frozen.datetime_start, frozen.datetime_complete))
+    trial = Trial(study, frozen.number, frozen.state.name, *times)
     trial.params = {name: (value, "") for name, value in frozen.params.items()}
     trial.values = dict(enumerate(frozen.values or ()))
     return trial

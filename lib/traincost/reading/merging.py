@@ -16,7 +16,6 @@ from traincost.reading.formats.statuses import (
     UNKNOWN,
 )
 
-RESUMABLE = ("wandb",)  # readers whose runs keep their id when they are resumed in another folder
 SETTINGS = ("hydra", "traincost", "mlflow", "wandb")  # then the others, in the order of the register
 CUMULATIVE = 1.02  # by which a runtime must exceed its own leg's to hold earlier ones
 CUMULATIVE_S = 5.0
@@ -80,23 +79,16 @@ def _tools(pairs):
     # A counter's energy comes before that of sampled power.
     row["cost"] = _union([other["cost"] for other in sorted(rows, key=lambda r: SAMPLED in _costs(r))])
     row["runtime_s"] = max((r["runtime_s"] for r in rows if r["runtime_s"]), default=None)
-    zoned = [record for record, _ in pairs if record.has_zone and record.start_s is not None]
+    zoned = [(record.start_s, i) for i, (record, _) in enumerate(pairs) if record.has_zone]
+    for name in ("started_at", "device", "host", "task", "report", "job", "step", "compute", "process"):
+        row[name] = _first(rows, name)
     if zoned:
-        row["started_at"] = dict(pairs_by_row(pairs))[min(zoned, key=lambda r: r.start_s).row]["started_at"]
-    else:
-        row["started_at"] = next(filter(None, (r["started_at"] for r in rows)), "")
+        row["started_at"] = rows[min(zoned)[1]]["started_at"]
     row |= _end(rows)
-    for name in ("device", "host", "task", "report", "job", "step", "compute", "process"):
-        row[name] = next(filter(None, (r[name] for r in rows)), "")
     row["devices"] = next((r["devices"] for r in rows if r["devices"] is not None), None)
     others = ", ".join(dict.fromkeys(record.reader for record, _ in pairs[1:]))
     row["notes"] = [*_notes(rows), f"the same job was also recorded by {others}: one run"]
     return row
-
-
-def pairs_by_row(pairs):
-    """Yield (row number, row) of pairs."""
-    return ((record.row, row) for record, row in pairs)
 
 
 def _steps(pairs):
@@ -114,7 +106,7 @@ def _steps(pairs):
     if bad and row["status"] not in _BAD:
         row["notes"] = [*row["notes"], f"a step of it {bad['reason']}"]
     for name in ("device", "host"):
-        row[name] = row[name] or next(filter(None, (r[name] for r in rows)), "")
+        row[name] = _first(rows, name)
     row["notes"] = [*row["notes"], f"a pipeline of {len(names)} steps is one run, the steps its sections"]
     return row
 
@@ -135,6 +127,11 @@ def _end(rows):
     if best["status"] == UNFINISHED:
         return {"status": UNKNOWN, "reason": best["reason"], "evidence": NOT_RECORDED}
     return {name: best[name] for name in ("status", "reason", "evidence")}
+
+
+def _first(rows, name):
+    """Return the first text of that name that is not empty."""
+    return next(filter(None, (row[name] for row in rows)), "")
 
 
 def _union(lists):
@@ -168,7 +165,7 @@ def _settings(lists, prefixes=()):
     for i, entries in enumerate(lists):
         for entry in entries:
             name, value = entry["name"].replace("\\.", "."), entry["value"]
-            if any(_is_tail(name, other) and _alike(value, known["value"]) for other, known in found.items()):
+            if any(_is_same(name, value, known) for known in found.values()):
                 continue
             if name in found and i and prefixes:
                 name = f"{prefixes[i - 1]}.{name}"
@@ -176,12 +173,11 @@ def _settings(lists, prefixes=()):
     return list(found.values())
 
 
-def _is_tail(name, other):
-    return name == other or other.endswith(f".{name}") or name.endswith(f".{other}")
-
-
-def _alike(value, other):
-    return value.strip('"').lower() == other.strip('"').lower()
+def _is_same(name, value, known):
+    """Say whether an entry is of that name, or of its last parts, and has that value."""
+    other, level = known["name"], known["value"]
+    is_named = name == other or other.endswith(f".{name}") or name.endswith(f".{other}")
+    return is_named and value.strip('"').lower() == level.strip('"').lower()
 
 
 def _notes(rows):

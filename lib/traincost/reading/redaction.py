@@ -43,18 +43,10 @@ _NO_ONE = vocabulary(
 
 @dataclass(frozen=True)
 class Rule:
-    """How a collection is redacted.
+    """How a collection is redacted."""
 
-    Attributes
-    ----------
-    key : bytes
-        Of the digests.
-    show : tuple of str
-        Settings that are let through: a dotted path, or the last part of one.
-    """
-
-    key: bytes = field(default_factory=lambda: os.urandom(KEY_BYTES))
-    show: tuple = ()
+    key: bytes = field(default_factory=lambda: os.urandom(KEY_BYTES))  # of the digests
+    show: tuple = ()  # settings that are let through: a dotted path, or the last part of one
 
     def shows(self, name):
         """Say whether a setting is let through."""
@@ -62,12 +54,7 @@ class Rule:
 
 
 class Redactor:
-    """Redacts runs, and remembers what it decided: a name or value that comes again costs nothing.
-
-    Parameters
-    ----------
-    rule : Rule
-    """
+    """Redacts runs, and remembers what it decided: a name or value that comes again costs nothing."""
 
     def __init__(self, rule):
         self._rule = rule
@@ -264,14 +251,7 @@ class Numbering:
 
 
 def numbered(runs, shown):
-    """Return runs with words in the place of marks, and a note of each field that had one.
-
-    Parameters
-    ----------
-    runs : pyarrow.Table
-        Of the schema `tables.RUNS`.
-    shown : Numbering
-    """
+    """Return runs with words (a `Numbering`) in the place of marks, and a note of each field that had one."""
     withheld, columns = {}, {}
     for name in TEXTS:
         columns[name], marked = _numbered(_whole(runs[name]), shown)
@@ -311,19 +291,13 @@ def _whole(column):
 
 def _numbered(texts, shown, in_json=False):
     """Return an array of texts with words in the place of marks, and which of them had one."""
-    sign = _ESCAPED if in_json else _SIGN
-    has_sign = pc.match_substring(texts, sign).fill_null(False)
-    if in_json:
-        has_sign = pc.or_(has_sign, pc.match_substring(texts, _SIGN).fill_null(False))
-    if not pc.any(has_sign).as_py():
+    signs = (_SIGN, _ESCAPED) if in_json else (_SIGN,)
+    if not any(pc.any(pc.match_substring(texts, sign)).as_py() for sign in signs):
         return texts, np.zeros(len(texts), dtype=bool)
     levels, codes = coded(texts)
-    words = [_word_of(level, shown, in_json) for level in levels]
+    words = list(levels)
+    for i, level in enumerate(levels):
+        if level is not None and (_SIGN in level or (in_json and _ESCAPED in level)):
+            words[i] = json.dumps(within(json.loads(level), shown)) if in_json else shown(level)
     marked = np.array([word != level for word, level in zip(words, levels, strict=True)], dtype=bool)
     return pa.array(words, pa.string()).take(pa.array(codes)), marked[codes]
-
-
-def _word_of(level, shown, in_json):
-    if level is None or not (_SIGN in level or (in_json and _ESCAPED in level)):
-        return level
-    return json.dumps(within(json.loads(level), shown)) if in_json else shown(level)

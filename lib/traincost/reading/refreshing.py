@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 
 from traincost import __version__
 from traincost.errors import NothingToReport, ParameterError
-from traincost.reading import folders, remote, rows
+from traincost.reading import folders, remote
 from traincost.reading.batch import engine, gathered, reader, recognised, unchanged
+from traincost.reading.collection import is_table, read_table
 from traincost.reading.formats.files import content, state
 from traincost.reading.index import (
     FORMAT,
@@ -58,36 +59,20 @@ def _sealed(pointer):
 
 
 def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler="", table=None):
-    """Make the index of a directory, or bring it up to date.
+    """Make the index of a directory, the URL of one, or a table of runs; or bring it up to date.
 
-    Only what is new or changed is read; what is gone is dropped. A table is read as a whole.
+    Only what is new or changed is read; what is gone is dropped. A table is read as a whole. `output` is
+    the folder of the index, or its URL; the rest is as `collection.read_collection` takes it.
 
-    Parameters
-    ----------
-    runs_dir : str or path
-        A directory, the URL of one, or a table of runs.
-    output : str or path
-        Folder of the index, or its URL.
-    format, progress, workers, scheduler, table
-        As `collection.read_collection` takes them.
-
-    Returns
-    -------
-    dict
-        ``read``, ``kept``, ``dropped``: numbers of sources.
-
-    Raises
-    ------
-    NothingToReport
-        `runs_dir` cannot be read.
-    ParameterError
-        `output` holds something else, or is no place to write to.
+    Returns a dict of the numbers of sources ``read``, ``kept`` and ``dropped``. Raises `NothingToReport`
+    where `runs_dir` cannot be read, and `ParameterError` where `output` holds something else, or is no
+    place to write to.
     """
     folder = folders.at(output)
     if folder is None:
         raise ParameterError(f"the index needs a folder, got {output!r}")
     with engine(workers, scheduler) as run, collector_paused():
-        of_rows = rows.is_table(runs_dir)
+        of_rows = is_table(runs_dir)
         listing, directories = (None, None) if of_rows else _listed(runs_dir, format, folder)
         with folders.told(folder):
             folder.make()
@@ -98,10 +83,12 @@ def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler
                 # Marks that were made with another key would not agree with new ones.
                 old = old if old and old.format == format and key and old.is_key(key) else None
                 old = old and replace(old, parts=old.whole())
-                key = key if key and len(key) == KEY_BYTES else _new_key(folder)
+                if not key or len(key) != KEY_BYTES:
+                    key = os.urandom(KEY_BYTES)
+                    folder.publish({KEY: key}, mode=0o600)
                 rule = Rule(key)
                 if of_rows:
-                    listing, (found,), _ = rows.read_table(os.fspath(runs_dir), format, table, rule)
+                    listing, (found,), _ = read_table(os.fspath(runs_dir), format, table, rule)
                     work = _Refresh(listing, None, folder, None, checksum(key))
                     work.run(lambda places: [found] if places else [], format)
                 else:
@@ -141,12 +128,6 @@ def _current(folder, found):
         return None
 
 
-def _new_key(folder):
-    key = os.urandom(KEY_BYTES)
-    folder.publish({KEY: key}, mode=0o600)
-    return key
-
-
 def _old(folder):
     """Return the index that is in a folder, or None; refuse a folder of something else."""
     found = folder.read(POINTER)
@@ -161,7 +142,6 @@ def _old(folder):
 
 
 def _files(index):
-    """Return the names of the files that an index consists of."""
     if index is None:
         return set()
     names = {file_name(table, part) for part in index.parts for table in SCHEMAS}
@@ -194,8 +174,10 @@ class _Refresh:
             left = recognised(self._listing, [part for part in left if part[0] not in self._stored])
             remaining = self._remaining()
             small = [part for part in remaining if len(part.live) < SMALL_SOURCES]
-            if len(small) > MAX_SMALL:
-                self._put_together(small, parts)
+            if len(small) > MAX_SMALL:  # they are put together to few
+                for part in sorted(small, key=lambda part: part.reader):
+                    entries = replace(self._old, parts=[part], left_alone=None).sources()
+                    parts.add(part.reader, self._old.batch(part), [path for path, *_ in entries])
                 remaining = [part for part in remaining if part not in small]
             pointer = {
                 "format": FORMAT,
@@ -249,12 +231,6 @@ class _Refresh:
             for part in (self._old.parts if self._old else [])
             if part.id in rows
         ]
-
-    def _put_together(self, small, parts):
-        """Write what is in many small parts to few."""
-        for part in sorted(small, key=lambda part: part.reader):
-            entries = replace(self._old, parts=[part], left_alone=None).sources()
-            parts.add(part.reader, self._old.batch(part), [path for path, *_ in entries])
 
     def _left_alone(self, places):
         """Write the list of the sources that were left alone; return its part, or None."""

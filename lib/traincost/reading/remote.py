@@ -182,7 +182,8 @@ def files(url):
     for name, info in found.items():
         path = name.removeprefix(root).lstrip("/")
         if _is_safe(path):
-            usable[path] = [info.get("size"), _version(info)]
+            version = next((str(info[key]) for key in _VERSIONS if info.get(key)), "")
+            usable[path] = [info.get("size"), version]
         else:
             unusable.append((printable(path), "its name can be no file's: not read"))
     return Versions(usable), unusable
@@ -194,16 +195,9 @@ def _is_safe(path):
     return "\0" not in path and all(p not in ("", ".", "..") and len(os.fsencode(p)) < 256 for p in parts)
 
 
-def _version(info):
-    return next((str(info[key]) for key in _VERSIONS if info.get(key)), "")
-
-
 @contextmanager
 def staged(task):
     """Bring the files of a `batch.Task` here; yield the folder that stands for its root."""
-    if task.versions is None:
-        yield task.root
-        return
     with tempfile.TemporaryDirectory(prefix="traincost-") as folder:
         stage = _Stage(task, folder)
         stage.download(stage.wanted())
@@ -228,11 +222,11 @@ class _Stage:
         """Return the names of the files to bring before any is asked for."""
         sources = {path for path, _ in self._task.sources}
         directories = {path.rpartition("/")[0] for path in sources}
+        limit_of = dict.fromkeys(sources, MAX_FILE_MIB * 2**20)
         return [
             name
             for name, (size, _) in self._task.versions.items()
-            if (name in sources and (size or 0) <= MAX_FILE_MIB * 2**20)
-            or (name.rpartition("/")[0] in directories and (size or 0) <= SMALL_BYTES)
+            if (size or 0) <= limit_of.get(name, SMALL_BYTES) and name.rpartition("/")[0] in directories
         ]
 
     def fetch(self, path):

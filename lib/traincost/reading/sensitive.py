@@ -91,24 +91,12 @@ _WANDB_KEY = re.compile(r"[0-9a-f]{40}")
 
 
 class Named(NamedTuple):
-    """What a setting's name says of its value.
+    """What a setting's name says of its value."""
 
-    Attributes
-    ----------
-    kind : str
-        `SECRET`, `USER` or `HOST`; or empty: only the shape of the value tells.
-    is_sure : bool
-        False where the value must look random too, as under ``sort_key``.
-    last : str
-        The word that decided.
-    is_wandbs : bool
-        Whether W&B is named, whose keys look like a commit's hash.
-    """
-
-    kind: str
-    is_sure: bool
-    last: str
-    is_wandbs: bool
+    kind: str  # `SECRET`, `USER` or `HOST`; or empty: only the shape of the value tells
+    is_sure: bool  # False where the value must look random too, as under ``sort_key``
+    last: str  # the word that decided
+    is_wandbs: bool  # whether W&B is named, whose keys look like a commit's hash
 
 
 def words(name):
@@ -163,13 +151,7 @@ def _of_who_or_where(own, around):
 
 
 def is_withheld(name, value):
-    """Say whether a text is withheld under a name.
-
-    Parameters
-    ----------
-    name : Named
-    value : str
-    """
+    """Say whether a text is withheld under what `named` returns of its name."""
     if not name.kind or not name.is_sure:
         return looks_random(value) if name.kind else name.is_wandbs and bool(_WANDB_KEY.fullmatch(value))
     if value.lower() in _NOTHING or _STAND_IN.fullmatch(value):

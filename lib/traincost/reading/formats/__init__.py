@@ -9,7 +9,8 @@ A reader is a module with
 ``NAMES``
     A pattern that all names match in full which the reader may ever take for a source.
 ``sources(directory, names)``
-    Of the sorted names in a directory, those that this reader may read, told by their names alone.
+    Of the sorted names in a directory, those that this reader may read, told by their names alone
+    (`by_name` has the two for the simple cases).
 ``read(path, run_id)``
     The runs in one such file or folder: a list of `Run`; one that cannot be used has its
     ``reason``. Empty where it turns out to be something else. `run_id` is the path of the
@@ -82,5 +83,6 @@ READERS = {
 LOGS = ("lightning", "lightning-table", "tensorboard", "kineto", "keras", "console")
 STORES = ("mlflow", "optuna", "codecarbon")
 JOBS = ("hydra",)
+RESUMABLE = ("wandb",)  # readers whose runs keep their id when they are resumed in another folder
 
-__all__ = ["JOBS", "LOGS", "READERS", "STORES", "Run"]
+__all__ = ["JOBS", "LOGS", "READERS", "RESUMABLE", "STORES", "Run"]

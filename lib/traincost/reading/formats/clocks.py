@@ -37,13 +37,8 @@ class Active:
 def active(times, steps=None, is_local=False):
     """Return the `Active` of times in seconds, in the order of writing.
 
-    Parameters
-    ----------
-    times : sequence of float
-    steps : sequence of int, optional
-        Time that falls where the step falls too is another training, not a clock set back.
-    is_local : bool
-        Whether the times are local, and may be off by an hour twice a year.
+    Time that falls where the step falls too (`steps`, where known) is another training, not a clock set
+    back. Times that are local (`is_local`) may be off by an hour twice a year.
     """
     at = np.array(times, dtype=float)
     gaps = np.diff(at)
@@ -68,9 +63,8 @@ def active(times, steps=None, is_local=False):
             notes.append(f"{kind} by {said(back if is_hour else -gaps[i])} between two records: left out")
         elif hours[i]:
             at[: i + 1] += HOUR_S
-            notes.append(
-                f"a gap of {said(gaps[i])} in the night that summer time begins: an hour is left out"
-            )
+            note = f"a gap of {said(gaps[i])} in the night that summer time begins: an hour is left out"
+            notes.append(note)
         elif gaps[i] > SET_S:
             at[: i + 1] += gaps[i] - typical
             notes.append(f"the clock jumped by {said(gaps[i])} between two records: it was set; left out")

@@ -4,9 +4,9 @@ Where another tool recorded the same job, the two are one run (`reading.joins`),
 """
 
 import os
-import re
 
 from traincost.reading.formats import codecarbon_rows
+from traincost.reading.formats.by_name import first_of
 from traincost.reading.formats.csv_rows import names_in
 from traincost.reading.formats.files import Unreadable
 from traincost.reading.formats.run import Run, numbers, runtime
@@ -16,12 +16,7 @@ from traincost.reading.formats.table_files import read_rows
 NAME = "codecarbon"
 TITLE = "CodeCarbon's emissions (emissions.csv)"
 FILE_NAME = "emissions.csv"
-NAMES = re.compile(re.escape(FILE_NAME))
-
-
-def sources(directory, names):
-    """Return the file where the directory holds it."""
-    return [FILE_NAME] if FILE_NAME in names else []
+NAMES, sources = first_of(FILE_NAME)
 
 
 def recognises(path):
@@ -36,14 +31,8 @@ def read(path, run_id):
     try:
         _, rows = read_rows(path)
     except Unreadable as problem:
-        return [
-            Run(
-                os.path.basename(os.path.dirname(path)) or run_id,
-                UNREADABLE,
-                reason=str(problem),
-                named=False,
-            )
-        ]
+        name = os.path.basename(os.path.dirname(path)) or run_id
+        return [Run(name, UNREADABLE, reason=str(problem), named=False)]
     rows, said = codecarbon_rows.runs(rows)
     runs = [_run(row, reason, run_id) for row, reason in rows]
     if runs:

@@ -12,8 +12,9 @@ from itertools import pairwise
 
 from traincost.columns import finite
 from traincost.reading.formats import durations
+from traincost.reading.formats.csv_rows import number
 from traincost.reading.formats.endings import lines_at_end, of_console
-from traincost.reading.formats.files import Unreadable, names, read_bytes, read_head
+from traincost.reading.formats.files import Folder, Unreadable, read_head, text_of
 from traincost.reading.formats.run import Run, runtime
 from traincost.reading.formats.statuses import COMPLETED, CONSOLE, NOT_RECORDED, UNKNOWN
 
@@ -32,8 +33,10 @@ _ITERATION = re.compile(
 _DICTIONARY = re.compile(r"\{'(?:loss|eval_|train_)[^{}]{1,2000}\}")
 _BAR = re.compile(r"\d+/\d+ \[(\d{1,6}(?::\d\d){1,3})<")
 _MARKS = (b"'train_runtime'", b"'eval_runtime'", b"{'loss'", b"iter 0: loss", b"iter 10: loss")
-_EVALUATIONS = re.compile(r"eval_(runtime|samples_per_second|steps_per_second|model_preparation_time)")
-_NO_SCORES = ("train_runtime", "train_samples_per_second", "train_steps_per_second", "epoch", "learning_rate")
+_NO_SCORE = re.compile(
+    r"(eval|train)_(runtime|samples_per_second|steps_per_second)|eval_model_preparation_time"
+    "|epoch|learning_rate"
+)
 
 
 def sources(directory, found):
@@ -56,41 +59,32 @@ def read(path, run_id):
     """Return the run that printed a log; none where it holds no printed times."""
     if not recognises(path):
         return []
-    folder, name = os.path.split(path)
-    try:
-        text = read_bytes(path, MAX_LOG_MIB).decode("utf-8", "replace")
-    except Unreadable:
-        return []
+    folder, name = Folder(os.path.dirname(path)), os.path.basename(path)
+    text = text_of(path, MAX_LOG_MIB)
     digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
-    logs = [other for other in _logs(folder) if other != name]
-    run = Run(f"{run_id}/{name}" if logs else run_id, named=False, fingerprint=digest)
+    is_alone = not any(other != name and recognises(folder.of(other)) for other in folder.like(NAMES))
+    run = Run(run_id if is_alone else f"{run_id}/{name}", named=False, fingerprint=digest)
     entries = [_entry(match[0]) for match in _DICTIONARY.finditer(text)]
     for entry in entries:
-        run.scores |= {
-            k: v for k, v in entry.items() if k not in _NO_SCORES and not _EVALUATIONS.fullmatch(k)
-        }
-    evaluations = [entry["eval_runtime"] for entry in entries if "eval_runtime" in entry]
+        run.scores.update(item for item in entry.items() if not _NO_SCORE.fullmatch(item[0]))
+    totals, evaluations = (
+        [entry[name] for entry in entries if name in entry] for name in ("train_runtime", "eval_runtime")
+    )
     if evaluations:
         run.sections["eval"] = (sum(evaluations), len(evaluations))
-    totals = [entry["train_runtime"] for entry in entries if "train_runtime" in entry]
-    console = of_console(path)
     if totals:
         run.runtime_s, reason = runtime(sum(totals), "train_runtime")
         run.notes.append(PRINTED_TOTAL)
-        run.end(*((*console, CONSOLE) if console else (COMPLETED, reason, CONSOLE)))
-        return [run]
-    seconds, reason = _at_least(run, text)
-    if not seconds and not entries:
-        return []
-    run.runtime_s = runtime(seconds, "")[0]
-    run.end(*((*console, CONSOLE) if console else (UNKNOWN, reason, NOT_RECORDED)))
+        ending = (COMPLETED, reason, CONSOLE)
+    else:
+        seconds, reason = _at_least(run, text)
+        if not seconds and not entries:
+            return []
+        run.runtime_s, _ = runtime(seconds)
+        ending = (UNKNOWN, reason, NOT_RECORDED)
+    console = of_console(path)
+    run.end(*((*console, CONSOLE) if console else ending))
     return [run]
-
-
-def _logs(folder):
-    return [
-        name for name in names(folder) if NAMES.fullmatch(name) and recognises(os.path.join(folder, name))
-    ]
 
 
 def _entry(text):
@@ -99,17 +93,9 @@ def _entry(text):
         found = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return {}
-    numbers = (
-        {k: _number(v) for k, v in found.items() if isinstance(k, str)} if isinstance(found, dict) else {}
-    )
+    items = found.items() if isinstance(found, dict) else ()
+    numbers = {k: number(v) if isinstance(v, str) else v for k, v in items if isinstance(k, str)}
     return {k: v for k, v in numbers.items() if finite(v)}
-
-
-def _number(value):
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return None
 
 
 def _at_least(run, text):
@@ -120,7 +106,7 @@ def _at_least(run, text):
         steps = [b[0] - a[0] for a, b in pairwise(printed) if b[0] > a[0]]
         interval = sorted(steps)[len(steps) // 2] if steps else 1
         total = printed[0][2] + sum(ms for _, _, ms in printed[1:]) * interval
-        if finite(loss := _number(printed[-1][1])):
+        if (loss := number(printed[-1][1])) is not None:
             run.scores["loss"] = loss
         return total / 1000, LOWER_BOUND.format(total / 1000, "evaluations and checkpoints")
     bars = [seconds for text in _BAR.findall(text) if (seconds := durations.seconds(text))]

@@ -4,7 +4,7 @@ import csv
 import io
 
 from traincost.columns import finite
-from traincost.reading.formats.files import Unreadable, read_bytes, read_head, shortened
+from traincost.reading.formats.files import Unreadable, head_of, read_bytes, shortened
 
 MAX_CSV_MIB = 64
 MAX_NAMES = 1_000
@@ -14,10 +14,7 @@ SEPARATORS = ",;\t"
 
 def names_in(path):
     """Return the names in the first line of a file, without their padding; none where it has no such line."""
-    try:
-        first = read_head(path, 2**15).decode("utf-8", "replace").partition("\n")[0]
-    except Unreadable:
-        return []
+    first = head_of(path, 2**15).decode("utf-8", "replace").partition("\n")[0]
     separator = max(SEPARATORS, key=first.count)
     return [name.strip().strip('"') for name in first.strip().split(separator)] if separator in first else []
 
@@ -57,10 +54,7 @@ def number(text):
 
 def column(names, rows, name):
     """Return the numbers of a column; empty where there is none of that name."""
-    if name not in names:
-        return []
-    i = names.index(name)
-    return [row[i] for row in rows]
+    return [row[names.index(name)] for row in rows] if name in names else []
 
 
 def last_of(names, rows):

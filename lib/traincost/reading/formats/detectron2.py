@@ -10,8 +10,9 @@ import re
 
 from traincost.columns import finite
 from traincost.reading.formats import durations, json_lines
+from traincost.reading.formats.by_name import first_of
 from traincost.reading.formats.endings import lines_at_end, of_console
-from traincost.reading.formats.files import Unreadable, mapping_in, names, read_bytes, read_head
+from traincost.reading.formats.files import Folder, Unreadable, read_head, text_of
 from traincost.reading.formats.run import Run, flat, runtime
 from traincost.reading.formats.statuses import COMPLETED, CONSOLE, FILES, KILLED, NOT_RECORDED, UNKNOWN
 from traincost.reading.formats.yaml_text import parse_yaml
@@ -19,7 +20,7 @@ from traincost.reading.formats.yaml_text import parse_yaml
 NAME = "detectron2"
 TITLE = "Detectron2 output folders (metrics.json, log.txt)"
 METRICS_NAME, CONFIG_NAME, LOG_NAME, LAST_NAME = "metrics.json", "config.yaml", "log.txt", "last_checkpoint"
-NAMES = re.compile(re.escape(METRICS_NAME))
+NAMES, sources = first_of(METRICS_NAME, beside=(CONFIG_NAME, LOG_NAME, LAST_NAME))
 LOWER_BOUND = (
     "its runtime is at least {:.4g} s: iterations times the time of one, without evaluations and hooks"
 )
@@ -27,12 +28,6 @@ _TOTAL = re.compile(r"Total training time: (.+?) \((.+?) on hooks\)")
 _WORLD = re.compile(r"World size: (\d{1,6})")
 _GPU = re.compile(r"^GPU [\d,]+ +(.+?)(?: \(arch.*)?$", re.MULTILINE)
 _NO_SCORES = ("iteration", "time", "data_time", "eta_seconds", "lr")
-
-
-def sources(directory, found):
-    """Return the metrics where files of Detectron2 lie beside them."""
-    beside = {CONFIG_NAME, LOG_NAME, LAST_NAME} & set(found)
-    return [METRICS_NAME] if METRICS_NAME in found and beside else []
 
 
 def recognises(path):
@@ -44,12 +39,9 @@ def read(path, run_id):
     """Return the run in the folder of `path`; none where the metrics are another tool's."""
     if not recognises(path):
         return []
-    folder = os.path.dirname(path)
-    found = names(folder)
-    run = Run(run_id, named=False)
-    if CONFIG_NAME in found:
-        config = mapping_in(os.path.join(folder, CONFIG_NAME), parse_yaml, run.notes)
-        run.config = flat({k: v for k, v in config.items() if k not in ("OUTPUT_DIR", "VERSION")}, run.notes)
+    folder, run = Folder(os.path.dirname(path)), Run(run_id, named=False)
+    config = folder.mapping(CONFIG_NAME, parse_yaml, run.notes)
+    run.config = flat({k: v for k, v in config.items() if k not in ("OUTPUT_DIR", "VERSION")}, run.notes)
     metrics = _Metrics()
     try:
         for row in json_lines.objects(path):
@@ -57,14 +49,15 @@ def read(path, run_id):
     except Unreadable as problem:
         run.notes.append(f"{METRICS_NAME} {problem}")
     run.scores = metrics.scores
-    log, total, hooks = _log(folder, found)
-    run.devices, run.device = _machine(log)
+    log, total, hooks = _log(folder)
+    world, gpu = _WORLD.search(log), _GPU.search(log)
+    run.devices, run.device = (float(world[1]) if world else None), (gpu[1] if gpu else "")
     if metrics.data_s:
         run.sections["data"] = (metrics.data_s, metrics.iterations)
     if hooks:
         run.sections["hooks"] = (hooks, None)
     run.runtime_s, run.reason = runtime(total or metrics.seconds, "Total training time")
-    _add_end(run, folder, found, metrics, total)
+    _add_end(run, folder, metrics, total)
     return [run]
 
 
@@ -86,44 +79,29 @@ class _Metrics:
         self.scores.update((k, v) for k, v in row.items() if k not in _NO_SCORES and finite(v))
 
 
-def _log(folder, found):
+def _log(folder):
     """Return the beginning of the log, and the total time and that on hooks in its last lines."""
-    if LOG_NAME not in found:
+    if LOG_NAME not in folder:
         return "", None, None
-    path = os.path.join(folder, LOG_NAME)
     try:
-        beginning = read_head(path, 2**16).decode("utf-8", "replace")
-        totals = [match for line in lines_at_end(path) if (match := _TOTAL.search(line))]
+        beginning = read_head(folder.of(LOG_NAME), 2**16).decode("utf-8", "replace")
+        totals = [match for line in lines_at_end(folder.of(LOG_NAME)) if (match := _TOTAL.search(line))]
     except Unreadable:
         return "", None, None
-    if not totals:
-        return beginning, None, None
-    return beginning, durations.seconds(totals[-1][1]), durations.seconds(totals[-1][2])
+    return beginning, *(map(durations.seconds, totals[-1].groups()) if totals else (None, None))
 
 
-def _machine(log):
-    world, gpu = _WORLD.search(log), _GPU.search(log)
-    return (float(world[1]) if world else None), (gpu[1] if gpu else "")
-
-
-def _add_end(run, folder, found, metrics, total):
+def _add_end(run, folder, metrics, total):
     asked = run.config.get("SOLVER.MAX_ITER")
-    is_final = LAST_NAME in found and _text(os.path.join(folder, LAST_NAME)).startswith("model_final")
-    reached = metrics.last + 1
+    last = text_of(folder.of(LAST_NAME), 1) if LAST_NAME in folder else ""
+    is_final, reached = last.strip().startswith("model_final"), metrics.last + 1
     if is_final or (finite(asked) and reached >= asked) or total:
         run.end(COMPLETED, run.reason if total else LOWER_BOUND.format(run.runtime_s or 0), FILES)
         return
-    console = of_console(os.path.join(folder, LOG_NAME)) if LOG_NAME in found else None
+    console = of_console(folder.of(LOG_NAME)) if LOG_NAME in folder else None
     if console:
         run.end(*console, CONSOLE)
     elif finite(asked):
         run.end(KILLED, f"reached {reached:g} of {asked:g} iterations: killed, or at work still", FILES)
     else:
         run.end(UNKNOWN, LOWER_BOUND.format(run.runtime_s or 0), NOT_RECORDED)
-
-
-def _text(path):
-    try:
-        return read_bytes(path, 1).decode("utf-8", "replace").strip()
-    except Unreadable:
-        return ""

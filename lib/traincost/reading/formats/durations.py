@@ -40,11 +40,8 @@ def seconds(text):
     text = text.strip()
     if not text or len(text) > MAX_LENGTH:
         return None
-    for read in (_of_clock, _of_iso, _of_parts):
-        found = read(text)
-        if found is not None:
-            return found
-    return None
+    readings = (read(text) for read in (_of_clock, _of_iso, _of_parts))
+    return next((found for found in readings if found is not None), None)
 
 
 def _of_clock(text):

@@ -9,7 +9,7 @@ import re
 
 from traincost.columns import finite
 from traincost.reading.formats.csv_rows import column, names_in, rows_of
-from traincost.reading.formats.files import mapping_in, names, parse_json
+from traincost.reading.formats.files import Folder, mapping_in, names, parse_json
 from traincost.reading.formats.run import Run, flat, iso, runtime
 from traincost.reading.formats.statuses import NOT_RECORDED, UNKNOWN
 from traincost.reading.formats.yaml_text import parse_yaml
@@ -50,31 +50,21 @@ def read(path, run_id):
     run = Run(run_id.removesuffix(f"/{FOLDER_NAME}"), named=False)
     scores = flat(mapping_in(path, parse_json, run.notes), run.notes)
     run.scores = {k: v for k, v in scores.items() if finite(v) and k != "step"}
-    for place in (folder, home):
-        if PARAMS_NAME in names(place):
-            run.config = flat(mapping_in(os.path.join(place, PARAMS_NAME), parse_yaml, run.notes), run.notes)
+    for place in map(Folder, (folder, home)):
+        if PARAMS_NAME in place:
+            run.config = flat(place.mapping(PARAMS_NAME, parse_yaml, run.notes), run.notes)
             break
-    series = os.path.join(folder, FOLDER_NAME) if name == OLD_NAME else os.path.join(folder, "plots")
-    first, last = _span(series)
-    if last is None:
-        run.end(UNKNOWN, NO_TIME, NOT_RECORDED)
-        return [run]
-    run.started_at = iso(first)
-    run.runtime_s, reason = runtime(last - first, "the time between its points")
-    run.notes.append(APPROXIMATE)
-    run.parts = [FOLDER_NAME] if name == OLD_NAME else []
+    times, reason = [], NO_TIME
+    for series in _series(os.path.join(folder, FOLDER_NAME if name == OLD_NAME else "plots")):
+        if "timestamp" in names_in(series):
+            times += [at / 1000 for at in column(*rows_of(series, []), "timestamp") if at]
+    if times:
+        run.started_at = iso(min(times))
+        run.runtime_s, reason = runtime(max(times) - min(times), "the time between its points")
+        run.notes.append(APPROXIMATE)
+        run.parts = [FOLDER_NAME] if name == OLD_NAME else []
     run.end(UNKNOWN, reason, NOT_RECORDED)
     return [run]
-
-
-def _span(folder):
-    """Return the first and the last timestamp of the series below a folder, in seconds; None without."""
-    times = []
-    for path in _series(folder):
-        if "timestamp" in names_in(path):
-            header, rows = rows_of(path, [])
-            times += [at / 1000 for at in column(header, rows, "timestamp") if at]
-    return (min(times), max(times)) if times else (None, None)
 
 
 def _series(folder):

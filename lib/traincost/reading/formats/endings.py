@@ -31,6 +31,8 @@ _KILLS = re.compile(
     r"srun: Force Terminated|.*: Killed\s*$|Hangup$)"
 )
 _CRASHES = re.compile(r"(Segmentation fault|Bus error|Aborted|Fatal Python error|.*\(core dumped\))")
+# Begins more of an exception's message: a list, a hint or quoted output.
+_MORE = (*"-*[({'\"`>#", "size mismatch", "Missing key", "Unexpected key")
 _INTERRUPTS = ("KeyboardInterrupt", "SystemExit", "InterruptedError")
 
 
@@ -84,13 +86,8 @@ def _raised(lines):
             name = match[1]
         elif _AFTER.match(line) or _CHAINED.match(line) or not line.strip() or line[0].isspace():
             continue
-        elif message_lines < MAX_MESSAGE_LINES and _continues(line):
+        elif message_lines < MAX_MESSAGE_LINES and line.startswith(_MORE):
             message_lines += 1
         else:
             return None
     return name
-
-
-def _continues(line):
-    """Say whether a line is more of an exception's message: a list, a hint or quoted output."""
-    return line[:1] in "-*[({'\"`>#" or line.startswith(("size mismatch", "Missing key", "Unexpected key"))

@@ -1,19 +1,24 @@
 """What TensorBoard's event files in a run's own directory tell, for readers whose files have no time."""
 
-import os
 
-
-def add(run, folder, found):
-    """Give a run the start and runtime of the event files in its folder; say whether there are any."""
+def log_in(folder, run_id=""):
+    """Return the run that the event files in a `files.Folder` tell; None where there are none."""
     from traincost.reading.formats import READERS  # which is made of those readers too
 
     reader = READERS["tensorboard"]
-    logs = [
-        log for name in reader.sources(folder, found) for log in reader.read(os.path.join(folder, name), "")
-    ]
-    if not logs or logs[0].runtime_s is None:
+    logs = (
+        log
+        for name in reader.sources(folder.path, folder.names)
+        for log in reader.read(folder.of(name), run_id)
+    )
+    return next(logs, None)
+
+
+def add(run, folder):
+    """Give a run the start and runtime of the event files in its folder; say whether there are any."""
+    log = log_in(folder)
+    if log is None or log.runtime_s is None:
         return False
-    log = logs[0]
     run.runtime_s, run.started_at = log.runtime_s, log.started_at
     run.scores = {**log.scores, **run.scores}
     run.notes += log.notes

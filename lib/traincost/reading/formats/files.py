@@ -95,7 +95,7 @@ def _failed(path, how, problem):
     watch = _WATCH.get()
     if watch is not None and not isinstance(problem, FileNotFoundError | NotADirectoryError):
         watch[path] = None
-    return Unreadable(f"cannot be {how}: {_why(problem)}")
+    return Unreadable(f"cannot be {how}: {getattr(problem, 'strerror', None) or problem}")
 
 
 def _refuse(status, limit_mib):
@@ -128,6 +128,22 @@ def read_head(path, size):
         return file.read(size)
 
 
+def head_of(path, size):
+    """Return what `read_head` does; nothing of a file that cannot be read."""
+    try:
+        return read_head(path, size)
+    except Unreadable:
+        return b""
+
+
+def text_of(path, limit_mib=None):
+    """Return the text of a file; nothing of one that cannot be read."""
+    try:
+        return read_bytes(path, limit_mib).decode("utf-8", "replace")
+    except Unreadable:
+        return ""
+
+
 def names(directory):
     """Return the sorted names in a directory; none where it cannot be listed or is none."""
     try:
@@ -137,6 +153,28 @@ def names(directory):
     if (watch := _WATCH.get()) is not None:
         watch[directory] = state(directory)
     return found
+
+
+class Folder:
+    """A folder of a run: the names in it, and what their files hold; without a path, there is none."""
+
+    def __init__(self, path):
+        self.path, self.names = path, names(path) if path else []
+
+    def __contains__(self, name):
+        return name in self.names
+
+    def of(self, name):
+        """Return the path of a name in it."""
+        return os.path.join(self.path, name)
+
+    def like(self, pattern):
+        """Return the names that a pattern matches in full."""
+        return list(filter(pattern.fullmatch, self.names))
+
+    def mapping(self, name, parse, notes, lost=""):
+        """Return what `mapping_in` finds in a file; empty where there is no such file."""
+        return mapping_in(self.of(name), parse, notes, lost) if name in self.names else {}
 
 
 @contextmanager
@@ -207,10 +245,6 @@ def _stamp(status, digest):
 
 def _digest(found):
     return hashlib.blake2b(found, digest_size=16).hexdigest()
-
-
-def _why(problem):
-    return getattr(problem, "strerror", None) or str(problem)
 
 
 def parse_json(content):

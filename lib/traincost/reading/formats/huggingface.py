@@ -37,34 +37,20 @@ TITLE = "Hugging Face Trainer directories (all_results.json, trainer_state.json)
 STATE_NAME = "trainer_state.json"
 # What belongs to a run, the more telling last: its figures replace those before.
 RESULT_NAMES = (
-    "metrics.json",
-    "predict_results.json",
-    "test_results.json",
-    "eval_results.json",
-    "all_results.json",
-    "train_results.json",
-    STATE_NAME,
+    *("metrics.json", "predict_results.json", "test_results.json", "eval_results.json", "all_results.json"),
+    *("train_results.json", STATE_NAME),
 )
 # Names that other tools use as well: what is in them decides whether they are the Trainer's.
 SHARED_NAMES = RESULT_NAMES[:5]
 # File to the field under which its plain values are settings.
 SIDE_FILES = {
-    "stats.json": "",
-    "args.json": "",
-    "training_args.json": "",
-    "hparams.json": "",
-    "params.json": "",
+    **dict.fromkeys(("stats.json", "args.json", "training_args.json", "hparams.json", "params.json"), ""),
     "config.json": "model",
     "adapter_config.json": "adapter",
 }
 # What follows from others stands after them: of settings that vary as one, the first names them.
 STATE_SETTINGS = (
-    "num_train_epochs",
-    "train_batch_size",
-    "max_steps",
-    "eval_steps",
-    "logging_steps",
-    "save_steps",
+    *("num_train_epochs", "train_batch_size", "max_steps", "eval_steps", "logging_steps", "save_steps"),
 )
 TRAIN = "train"
 ABOVE = "lies above the runs and holds what one of them wrote last: it belongs to none"
@@ -202,6 +188,11 @@ def _timed(alone_s, passes):
     return timed
 
 
+def _same(one, other):
+    """Say whether two entries are of one pass: equal in each figure that both have."""
+    return all(one[2][name] == other[2][name] for name in one[2].keys() & other[2].keys())
+
+
 def _passes(entries):
     """Return (prefix, seconds, figures) of each pass over data that is not the training."""
     passes = []
@@ -213,11 +204,6 @@ def _passes(entries):
                 figures = {other: value for other, value in entry.items() if other.startswith(prefix)}
                 passes.append((prefix[:-1], float(entry[name]), figures))
     return passes
-
-
-def _same(one, other):
-    """Say whether two entries are of one pass: equal in each figure that both have."""
-    return all(one[2][name] == other[2][name] for name in one[2].keys() & other[2].keys())
 
 
 def _resumed(history, results, train_s, evaluated_s):
@@ -345,7 +331,6 @@ def _cost(results, state):
 
 
 def _scores(entries):
-    """Return the last value of each loss and metric."""
     scores = {}
     for name, value in (item for entry in entries for item in entry.items()):
         is_metric = _SCORE.match(name) and not _SPEED.fullmatch(name) and not _SIZE.fullmatch(name)

@@ -12,7 +12,7 @@ beside them. Where nothing else is found, the job is the run, and its runtime is
    records counts, and a job killed in the middle ends like any other.
 
 Settings are ``config.yaml`` as it was composed (plain references are resolved, other interpolations
-are not known: `interpolation`) and, of ``overrides.yaml``, what names no field of it: the choice of
+are not known: `resolved`) and, of ``overrides.yaml``, what names no field of it: the choice of
 a config group, say. ``hydra.yaml`` names the job and where it wrote, and is no setting.
 ``multirun.yaml`` is no run. Where all jobs of a multirun wrote into one directory, ``.hydra`` is that
 of the last: nothing gets its settings.
@@ -23,11 +23,12 @@ import math
 import os
 import re
 
-from traincost.reading.formats import clocks, interpolation
+from traincost.reading.formats import clocks
+from traincost.reading.formats.by_name import first_of
 from traincost.reading.formats.files import (
+    Folder,
     Unreadable,
     mapping_in,
-    names,
     opened,
     parse_json,
     read_bytes,
@@ -57,22 +58,24 @@ _LEVEL = re.compile(r"\[(?:ERROR|CRITICAL)\]")
 _TRACEBACK = "Traceback (most recent call last)"
 _RAISED = re.compile(r"^([A-Za-z_][\w.]{0,80})(?::|\s*$)")
 _DIRECTORY_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[/\\](\d\d)-(\d\d)-(\d\d)")
+MAX_CHAIN = 16  # references that lead to references
+MAX_LENGTH = 2_000  # of a resolved text
+MISSING = "???"
+_REFERENCE = re.compile(r"\$\{\s*([A-Za-z_][\w]*(?:\.[\w]+|\[\d+\])*)\s*\}")
+_OPEN = "${"
+_QUOTED = re.compile(r"""\A(['"])(.*)\1\Z""", re.DOTALL)
 _OVERRIDE = re.compile(r"\+{0,2}([^=~]+)=(.*)", re.DOTALL)
-NAMES = re.compile(re.escape(FOLDER_NAME))
-
-
-def sources(directory, names):
-    """Return Hydra's folder where the directory holds one."""
-    return [FOLDER_NAME] if FOLDER_NAME in names else []
+NAMES, sources = first_of(FOLDER_NAME)
 
 
 def read(path, run_id):
     """Return the job whose ``.hydra`` is at `path`; `run_id` names the directory around it."""
-    found = names(path)
-    if CONFIG_NAME not in found and HYDRA_NAME not in found:
+    own, folder = Folder(path), Folder(os.path.dirname(path))
+    if CONFIG_NAME not in own and HYDRA_NAME not in own:
         return []
     run = Run(run_id, named=False)
-    folder, hydra = os.path.dirname(path), _hydra(path, run.notes)
+    lost = ": the name of the job is unknown"
+    hydra = mapping_in(own.of(HYDRA_NAME), parse_yaml, run.notes, lost).get("hydra")
     run.report = _text(hydra, "job", "name")  # the application, which is no task of its own
     run.fingerprint = _text(hydra, "runtime", "output_dir")
     if _is_shared(hydra, folder):
@@ -80,7 +83,7 @@ def read(path, run_id):
         run.reason = "is shared by all jobs of a multirun: its settings are those of the last one only"
         return [run]
     try:
-        run.config = _config(path, found, run.notes)
+        run.config = _config(own, run.notes)
     except Unreadable as problem:
         run.status, run.reason = UNREADABLE, f"has a {CONFIG_NAME} that {problem}"
         return [run]
@@ -89,13 +92,6 @@ def read(path, run_id):
 
 
 # -- settings ------------------------------------------------------------------------------
-
-
-def _hydra(path, notes):
-    """Return the mapping ``hydra`` of ``hydra.yaml``; empty, and noted, where there is none."""
-    lost = ": the name of the job is unknown"
-    hydra = mapping_in(os.path.join(path, HYDRA_NAME), parse_yaml, notes, lost).get("hydra")
-    return hydra if isinstance(hydra, dict) else {}
 
 
 def _value(hydra, *keys):
@@ -120,37 +116,74 @@ def _is_shared(hydra, folder):
         return False
     subdir = _value(hydra, "sweep", "subdir")
     in_place = isinstance(subdir, str) and os.path.normpath(subdir or ".") == "."
-    return in_place or MULTIRUN_NAME in names(folder)
+    return in_place or MULTIRUN_NAME in folder
 
 
-def _config(path, found, notes):
-    if CONFIG_NAME not in found:
+def _config(own, notes):
+    if CONFIG_NAME not in own:
         notes.append(f"has no {CONFIG_NAME}: only what was overridden is known")
-    config = parse_yaml(read_bytes(os.path.join(path, CONFIG_NAME))) if CONFIG_NAME in found else {}
+    config = parse_yaml(read_bytes(own.of(CONFIG_NAME))) if CONFIG_NAME in own else {}
     if config is not None and not isinstance(config, dict):
         raise Unreadable(f"holds a {type(config).__name__} at the top, not a mapping")
     fields = flat(config or {}, notes)
-    for name, value in _overrides(path, found, notes).items():
-        fields.setdefault(name, value)
-    return interpolation.resolved(fields, notes)
+    return resolved(fields | _overrides(own, notes) | fields, notes)
 
 
-def _overrides(path, found, notes):
+def _overrides(own, notes):
     """Return the overrides of the task as dotted path to text, without their quotes."""
-    if OVERRIDES_NAME not in found:
-        return {}
     try:
-        lines = parse_yaml(read_bytes(os.path.join(path, OVERRIDES_NAME)))
+        lines = parse_yaml(read_bytes(own.of(OVERRIDES_NAME))) if OVERRIDES_NAME in own else []
     except Unreadable as problem:
         notes.append(f"{OVERRIDES_NAME} {problem}: left out")
         return {}
     texts = [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
     matches = [_OVERRIDE.fullmatch(text) for text in texts[:MAX_FIELDS]]
-    return {m[1].strip(): _unquoted(m[2].strip()) for m in matches if m}
+    return {m[1].strip(): _QUOTED.sub(r"\2", m[2].strip()) for m in matches if m}
 
 
-def _unquoted(text):
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
+# -- references that were saved before they were resolved (OmegaConf) ---------------------------
+
+
+def resolved(fields, notes):
+    """Return flat settings with their plain references resolved; what cannot be is left out and noted.
+
+    ``${size.width}`` is looked up in the same configuration, alone or inside a text, along chains. What
+    asks for more (``${oc.env:…}``, ``${eval:…}``, ``${hydra:…}``) or is missing (``???``) is not known: as
+    one text in all runs, it would pass for a shared setting. Nothing is run.
+
+    >>> resolved({"a": 64, "b": "${a}", "c": "net_${b}", "d": "${oc.env:HOME}", "e": "???"}, [])
+    {'a': 64, 'b': 64, 'c': 'net_64'}
+    """
+    if not any(isinstance(value, str) and (_OPEN in value or value == MISSING) for value in fields.values()):
+        return fields
+    found, unknown = {}, []
+    for name, value in fields.items():
+        value = _followed(fields, value)
+        if isinstance(value, str) and (_OPEN in value or value == MISSING):
+            unknown.append(name)
+        else:
+            found[name] = value
+    if unknown:
+        listed = shortened(", ".join(unknown))
+        notes.append(f"settings with interpolations that its files do not resolve are not known: {listed}")
+    return found
+
+
+def _followed(fields, value):
+    for _ in range(MAX_CHAIN):
+        if not isinstance(value, str) or _OPEN not in value:
+            return value
+        whole = _REFERENCE.fullmatch(value)
+        if whole:
+            if fields.get(whole[1], value) == value:
+                return value
+            value = fields[whole[1]]
+            continue
+        text = _REFERENCE.sub(lambda match: str(fields.get(match[1], match[0])), value)
+        if text == value or len(text) > MAX_LENGTH:
+            return value
+        value = text
+    return value
 
 
 # -- times ---------------------------------------------------------------------------------
@@ -158,28 +191,25 @@ def _unquoted(text):
 
 def _add_times(run, folder, hydra):
     """Give the job its start and runtime; where none is known, the reason."""
-    listed = names(folder)
-    logged, started, error = _log_times(folder, _log_name(run.report, listed))
+    logged, started, error = _log_times(folder, _log_name(run.report, folder.names))
     run.started_at = started.isoformat() if started else _directory_start(hydra)
-    name, run.runtime_s, run.reason = _result(folder, listed, run.notes)
+    name, run.runtime_s, run.reason = _result(folder, run.notes)
     if name:
         run.parts, run.evidence = [name], FILES
         return
     run.runtime_s = logged.seconds if logged and logged.seconds > 0 else None
     if error:
         run.end(FAILED, f"left no result, and its log ends with {error}", CONSOLE)
-    elif run.runtime_s is None:
-        run.end(UNKNOWN, NO_RUNTIME, NOT_RECORDED)
     else:
-        run.end(UNKNOWN, "", NOT_RECORDED)
-        run.notes += [APPROXIMATE, *logged.notes]
+        run.end(UNKNOWN, "" if run.runtime_s else NO_RUNTIME, NOT_RECORDED)
+        run.notes += [APPROXIMATE, *logged.notes] if run.runtime_s else []
 
 
-def _result(folder, listed, notes):
+def _result(folder, notes):
     """Return the first file that has a runtime, the runtime, and why it cannot be used."""
-    for name in [name for name in listed if name.endswith(".json")][:MAX_RESULTS]:
+    for name in [name for name in folder.names if name.endswith(".json")][:MAX_RESULTS]:
         try:
-            content = parse_json(read_bytes(os.path.join(folder, name), MAX_RESULT_MIB))
+            content = parse_json(read_bytes(folder.of(name), MAX_RESULT_MIB))
         except Unreadable as problem:
             notes.append(f"{name} {problem}: no runtime is taken from it")
             continue
@@ -201,17 +231,13 @@ def _log_name(job, listed):
 
 def _log_times(folder, name):
     """Return the `clocks.Active` of a log's records, its first time, and the error that it ends with."""
-    if not name:
-        return None, None, ""
     try:
-        head, tail = _ends(os.path.join(folder, name))
+        head, tail = _ends(folder.of(name)) if name else ("", "")
     except Unreadable:
         return None, None, ""
-    found = list(_stamped(head))
-    if tail is not head:
-        found += _stamped(tail)
-    *_, last = (None, *_stamped(tail))
-    error = _error(tail[last[1] :] if last else tail)
+    at_end = list(_stamped(tail))
+    found = [*(_stamped(head) if head is not tail else ()), *at_end]
+    error = _error(tail[at_end[-1][1] :] if at_end else tail)
     if not found:
         return None, None, error
     seconds = [at.replace(tzinfo=datetime.UTC).timestamp() for at, _ in found]

@@ -18,8 +18,9 @@ from datetime import UTC, datetime
 import numpy as np
 
 from traincost.columns import finite
+from traincost.reading.formats.by_name import all_like
 from traincost.reading.formats.files import Unreadable, names, shortened
-from traincost.reading.formats.run import Run, one_level, runtime
+from traincost.reading.formats.run import Run, added, one_level, runtime
 from traincost.reading.formats.statuses import COMPLETED, KILLED, UNREADABLE
 from traincost.reading.formats.trace_events import MAX_NAMES, looks_like_trace, read_facts, read_trace
 
@@ -56,17 +57,8 @@ class _File:
     ranked: bool
 
 
-NAMES = re.compile(rf"(?!{_OTHERS}\Z).*\.json(\.gz|\.tmp)?", re.DOTALL)
-
-
-def sources(directory, names):
-    """Return the names that may be traces."""
-    return [name for name in names if NAMES.fullmatch(name)]
-
-
-def recognises(path):
-    """Say whether the file at `path` begins as a trace does."""
-    return looks_like_trace(path)
+NAMES, sources = all_like(rf"(?!{_OTHERS}\Z).*\.json(\.gz|\.tmp)?")
+recognises = looks_like_trace
 
 
 def read(path, run_id):
@@ -82,7 +74,9 @@ def read(path, run_id):
         return [Run(run_id, UNREADABLE, named=False, reason=str(problem))]
     if trace is None:
         return []
-    together = _together(mine, trace, _candidates(mine, folder, by_folder))
+    places = _rank_folders(folder) if by_folder else [folder]
+    files = (_file(place, name, by_folder) for place in places for name in sources(place, names(place)))
+    together = _together(mine, trace, [file for file in files if file.run == mine.run][:MAX_FILES])
     traces, notes = {mine: trace}, []
     # A file and its packed copy are one window.
     others = {_unpacked(file.path): file for file in together if _unpacked(file.path) != _unpacked(path)}
@@ -115,13 +109,6 @@ def _file(folder, name, by_folder):
     return _File(path, stem, stem, False)
 
 
-def _candidates(mine, folder, by_folder):
-    """Return the files whose names allow them to be of the run of `mine`, itself included."""
-    places = _rank_folders(folder) if by_folder else [folder]
-    files = [_file(place, name, by_folder) for place in places for name in sources(place, names(place))]
-    return [file for file in files if file.run == mine.run][:MAX_FILES]
-
-
 def _rank_folders(folder):
     """Return the directories beside `folder` whose names differ from its in the rank only."""
     above, name = os.path.split(folder)
@@ -131,7 +118,7 @@ def _rank_folders(folder):
 
 
 def _together(mine, trace, candidates):
-    """Return those candidates that are of the run of `mine`.
+    """Return those candidates, which are so by their names, that are of the run of `mine`.
 
     Files of the TensorBoard handler lie in one directory whether they are ranks of one run or
     runs of their own; they are ranks where each worker has a rank of its own inside.
@@ -140,15 +127,10 @@ def _together(mine, trace, candidates):
         return candidates
     workers = {file.worker: file for file in candidates}
     if "rank" in trace.facts and len(workers) > 1:
-        ranks = [_rank(read_facts(file.path)) for file in workers.values()]
-        if None not in ranks and len(set(ranks)) == len(ranks):
+        ranks = [read_facts(file.path).get("rank", [None])[0] for file in workers.values()]
+        if all(isinstance(rank, int) for rank in ranks) and len(set(ranks)) == len(ranks):
             return candidates
     return [file for file in candidates if file.worker == mine.worker]
-
-
-def _rank(facts):
-    rank = facts.get("rank", [None])[0]
-    return rank if isinstance(rank, int) else None
 
 
 def _unpacked(path):
@@ -177,13 +159,20 @@ def _run(run_id, mine, traces, notes):
     facts = traces[mine].facts
     run = Run(run_id, COMPLETED, _started(workers[slowest]), spans[slowest], named=False)
     run.config = _config(facts)
-    run.cost = _capacity(facts)
+    sizes = [size for size in facts.get("device_bytes", []) if finite(size) and size > 0]
+    run.cost = {"cost_device_capacity_mib": max(sizes) / 2**20} if sizes else {}
     for trace in workers[slowest]:
-        _add(run.sections, sections(trace, notes))
+        for path, timed in sections(trace, notes).items():
+            run.sections[path] = added(run.sections.get(path, (0.0, 0)), timed)
     if facts.get("device"):
         # Annotations are timed on the host, which does not wait for what they launch on the device.
         run.extents = dict.fromkeys(run.sections, (None, None, None, False))
-    run.notes = [*dict.fromkeys([*_scope(workers, facts), *notes, *_losses(traces.values())])]
+    run.notes = [*_scope(workers, facts), *notes]
+    for trace in traces.values():
+        run.notes += trace.notes
+        if trace.n_unusable:
+            run.notes.append(f"{trace.n_unusable} events without a usable time are left out")
+    run.notes = list(dict.fromkeys(run.notes))
     broken = [trace.cut_short for trace in traces.values() if trace.cut_short]
     if broken:
         run.status, run.reason = KILLED if "cut short" in broken[0] else UNREADABLE, broken[0]
@@ -205,13 +194,6 @@ def _scope(workers, facts):
         yield f"its runtime and sections are those of the slowest of {len(workers)} ranks"
 
 
-def _losses(traces):
-    for trace in traces:
-        yield from trace.notes
-        if trace.n_unusable:
-            yield f"{trace.n_unusable} events without a usable time are left out"
-
-
 def _config(facts):
     """Return what the trace says of how it was made; the rank and the host are left out."""
     config = {}
@@ -222,12 +204,6 @@ def _config(facts):
     if devices:
         config["device"] = ", ".join(devices[:MAX_DEVICES])
     return config | {name: str(bool(facts[name][0])) for name in _FLAGS if name in facts}
-
-
-def _capacity(facts):
-    """Return the memory of the largest device, which the trace has in bytes."""
-    sizes = [size for size in facts.get("device_bytes", []) if finite(size) and size > 0]
-    return {"cost_device_capacity_mib": max(sizes) / 2**20} if sizes else {}
 
 
 def _started(windows):
@@ -254,7 +230,10 @@ def sections(trace, notes):
     found, open_ = {}, []  # open_: [thread, end, path, where its children have come to], outermost first
     for i in order:
         thread, start, end = trace.threads[i], starts[i], ends[i]
-        while open_ and not _holds(open_[-1], thread, start, end):
+        while open_:
+            outer_thread, outer_end, *_ = open_[-1]
+            if outer_thread == thread and start < outer_end and end <= outer_end + _ROUNDING_US:
+                break
             open_.pop()
         above = f"{open_[-1][2]}/" if open_ else ""
         if open_:
@@ -278,13 +257,3 @@ def _ordered(trace):
     threads = np.array(trace.threads, dtype=np.int64)
     # Of equal intervals, the one that was written first holds the others.
     return starts.tolist(), ends.tolist(), np.lexsort((np.arange(len(starts)), -ends, starts, threads))
-
-
-def _holds(outer, thread, start, end):
-    return outer[0] == thread and start < outer[1] and end <= outer[1] + _ROUNDING_US
-
-
-def _add(total, more):
-    for path, (seconds, count) in more.items():
-        before = total.get(path, (0.0, 0))
-        total[path] = (before[0] + seconds, before[1] + count)

@@ -11,9 +11,9 @@ import io
 import os
 import re
 
-from traincost.reading.formats import lightning_actions
+from traincost.reading.formats import events_beside, lightning_actions
 from traincost.reading.formats.csv_rows import number
-from traincost.reading.formats.files import Unreadable, mapping_in, names, read_bytes, shortened
+from traincost.reading.formats.files import Folder, Unreadable, names, read_bytes, shortened
 from traincost.reading.formats.run import Run, flat, runtime
 from traincost.reading.formats.simple_profiler import elapsed, read_reports
 from traincost.reading.formats.statuses import COMPLETED, FILES, KILLED, NOT_RECORDED, UNKNOWN, UNREADABLE
@@ -52,12 +52,11 @@ def sources(directory, names):
 
 def read(path, run_id):
     """Return the run in the directory of `path`; without a version, one for each name of reports."""
-    folder = os.path.dirname(path)
-    found = names(folder)
-    reports, notes = read_reports(folder, found)
-    logged = METRICS_NAME in found or any(name.startswith(_EVENTS) for name in found)
-    if _is_version(folder) or (HPARAMS_NAME in found and (reports or notes or logged)):
-        return [_version(folder, found, run_id, reports, notes)]
+    folder = Folder(os.path.dirname(path))
+    reports, notes = read_reports(folder.path, folder.names)
+    logged = METRICS_NAME in folder or any(name.startswith(_EVENTS) for name in folder.names)
+    if _is_version(folder.path) or (HPARAMS_NAME in folder and (reports or notes or logged)):
+        return [_version(folder, run_id, reports, notes)]
     groups = {}
     for report in reports:
         name = _REPORT.fullmatch(report.source)
@@ -97,20 +96,19 @@ def _is_version(directory):
     return bool(_VERSION.fullmatch(os.path.basename(directory)))
 
 
-def _version(folder, found, run_id, reports, notes):
+def _version(folder, run_id, reports, notes):
     run = Run(run_id, named=False, notes=[*notes])
-    if HPARAMS_NAME in found:
-        path = os.path.join(folder, HPARAMS_NAME)
-        run.config = flat(mapping_in(path, parse_yaml, run.notes, ": the settings are unknown"), run.notes)
-    if METRICS_NAME in found:
-        run.scores = _last_metrics(os.path.join(folder, METRICS_NAME), run.notes)
+    hparams = folder.mapping(HPARAMS_NAME, parse_yaml, run.notes, ": the settings are unknown")
+    run.config = flat(hparams, run.notes)
+    if METRICS_NAME in folder:
+        run.scores = _last_metrics(folder.of(METRICS_NAME), run.notes)
     if reports:
         add_reports(run, reports)
     if run.runtime_s is None and not (reports and not run.sections):
-        _add_events(run, folder, found)
+        _add_events(run, folder)
     if not reports and run.scores and all(name.startswith("test") for name in run.scores):
         run.reason = NO_TRAINING.format("test")
-    elif not reports and not notes and _others_have_reports(folder):
+    elif not reports and not notes and _others_have_reports(folder.path):
         run.end(KILLED, f"{NO_REPORT}: it is written at the end, and versions beside it have one", FILES)
     elif reports and run.status == COMPLETED:
         run.evidence = FILES
@@ -123,18 +121,13 @@ def _others_have_reports(folder):
     return any(_REPORT.fullmatch(name) for other in others for name in names(os.path.join(beside, other)))
 
 
-def _add_events(run, folder, found):
-    """Take what the event files in the run's directory tell, where a reader of them is there."""
-    from traincost.reading.formats import READERS  # which is made of this module too
-
-    reader = READERS.get("tensorboard")
-    files = reader.sources(folder, found) if reader else []
-    logged = [log for name in files for log in reader.read(os.path.join(folder, name), run.run_id)]
-    if not logged:
+def _add_events(run, folder):
+    """Take what the event files in the run's directory tell."""
+    log = events_beside.log_in(folder, run.run_id)
+    if log is None:
         without = NO_TIME if not run.sections else f"{NO_REPORT} with a Total and no event file"
         run.end(UNKNOWN, run.reason or f"its runtime is not known: {without}", NOT_RECORDED)
         return
-    log = logged[0]
     run.runtime_s, run.started_at = log.runtime_s, log.started_at
     run.end(log.status, log.reason, log.evidence)
     run.config = {**log.config, **run.config}

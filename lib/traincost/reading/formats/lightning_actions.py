@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from traincost.reading.formats.run import one_level
+from traincost.reading.formats.run import added, one_level
 
 EVALUATIONS = ("validate", "test", "predict")
 SANITY_CHECK = "sanity_check"
@@ -94,22 +94,18 @@ def merged(reports):
     """Return the sections of several reports together: seconds and calls of one path are added."""
     total = {}
     for report in reports:
-        for path, (seconds, count) in sections(report).items():
-            known_s, known = total.get(path, (0.0, 0))
-            total[path] = (known_s + seconds, None if count is None or known is None else known + count)
+        for path, timed in sections(report).items():
+            total[path] = added(total.get(path, (0.0, 0)), timed)
     return total
 
 
 def _actions(rows, stage):
     actions = {}
-    for full_name, (seconds, count) in rows.items():
+    for full_name, timed in rows.items():
         name, kind, owner = _named(full_name, stage)
-        if name in actions:
-            known = actions[name]
-            both = None if count is None or known.count is None else known.count + count
-            actions[name] = Action(kind, owner, known.seconds + seconds, both)
-        else:
-            actions[name] = Action(kind, owner, seconds, count)
+        known = actions.get(name)
+        timed = added((known.seconds, known.count), timed) if known else timed
+        actions[name] = Action(kind, owner, *timed)
     return actions
 
 

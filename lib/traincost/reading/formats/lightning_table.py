@@ -38,11 +38,10 @@ def read(path, run_id):
     reports, notes = read_reports(folder, [name])
     if not reports:
         return []
-    alone = len(sources(folder, names(folder))) == 1
-    run = Run(run_id if alone else f"{run_id}/{name}", named=False, notes=notes)
+    is_alone = len(sources(folder, names(folder))) == 1
+    run = Run(run_id if is_alone else f"{run_id}/{name}", named=False, notes=notes)
     run.config = _command(os.path.join(folder, COMMAND_NAME), run.notes)
-    add_reports(run, reports)
-    return [run]
+    return [add_reports(run, reports)]
 
 
 def _command(path, notes):

@@ -21,7 +21,7 @@ import re
 from traincost.reading.formats.files import Unreadable, read_head
 from traincost.reading.formats.mlflow_stores import sqlite_store, stored_files
 from traincost.reading.formats.power import add_energy
-from traincost.reading.formats.run import Run, flat, iso, numbers, one_level, runtime, without_identity
+from traincost.reading.formats.run import Run, added, flat, iso, numbers, one_level, runtime, without_identity
 from traincost.reading.formats.sqlite import ENDINGS, SQLITE_MAGIC
 from traincost.reading.formats.statuses import COMPLETED, FAILED, KILLED, QUEUED, RUNNING, UNREADABLE
 
@@ -102,10 +102,13 @@ def resolved(records):
             seen.add(current.run_id)
             own = children.get(current.run_id, [])
             if _is_search(current, own):
-                runs.append(_container(current, len(own)))
+                run = _described(current)
+                run.runtime_s = None  # the hours are those of its children
+                run.reason = f"groups {len(own)} runs of a search, which are read as runs of their own"
                 pending += reversed(own)
             else:
-                runs.append(_run(current, children, seen))
+                run = _run(current, children, seen)
+            runs.append(run)
     return runs
 
 
@@ -130,53 +133,40 @@ def _is_search(parent, children):
     return bool(varying) and (not own or bool(varying & own))
 
 
-def _container(record, n_children):
-    run = _described(record)
-    run.runtime_s = None  # the hours are those of its children
-    run.reason = f"groups {n_children} runs of a search, which are read as runs of their own"
-    return run
-
-
 def _run(record, children, seen):
     """Return the run of a record, with the records below it as its sections."""
     run = _described(record)
-    names = [child.name for child in children.get(record.run_id, [])]
+    own = children.get(record.run_id, [])
+    names = [child.name for child in own]
     steps = {
         child.name: child.params
-        for child in children.get(record.run_id, [])
+        for child in own
         if child.params and names.count(child.name) == 1 and child.name not in record.params
     }
-    experiment = {"experiment": record.experiment} if record.experiment else {}
+    config = flat({"experiment": record.experiment} if record.experiment else {}, run.notes)
     # The dots in a parameter's name are those of a path, as Hydra's and Lightning's loggers write it.
-    config = {**flat(experiment, run.notes), **_paths(record.params, run.notes), **flat(steps, run.notes)}
+    params = flat(record.params, run.notes).items()
+    config |= {name.replace("\\.", "."): value for name, value in params} | flat(steps, run.notes)
     started_s = None if record.start_ms is None else record.start_ms / 1000
     run.config = without_identity(config, record.run_id, started_s, run.notes)
-    pending = [(child, "", 1) for child in children.get(record.run_id, [])]
+    pending = [(child, "", 1) for child in own]
     while pending:
         child, above, depth = pending.pop(0)
         if child.run_id in seen:
             continue
         seen.add(child.run_id)
         name = "" if _MADE_UP.fullmatch(child.name) else child.name
-        path = above + one_level(name or "child run") if depth <= MAX_NESTING else above.rstrip("/")
+        path = above.rstrip("/")
         if depth <= MAX_NESTING:
-            _add_section(run, path, child)
+            path = above + one_level(name or "child run")
+            seconds, reason = _duration(child)
+            if reason:
+                run.notes.append(f"child run {child.run_id} {reason}: it is no section")
+            else:
+                run.sections[path] = added(run.sections.get(path, (0.0, 0)), (seconds, 1))
         pending += [(below, f"{path}/", depth + 1) for below in children.get(child.run_id, [])]
         run.parts += _places(child)
     return run
-
-
-def _paths(params, notes):
-    return {name.replace("\\.", "."): value for name, value in flat(params, notes).items()}
-
-
-def _add_section(run, path, child):
-    seconds, reason = _duration(child)
-    if reason:
-        run.notes.append(f"child run {child.run_id} {reason}: it is no section")
-        return
-    before, count = run.sections.get(path, (0.0, 0))
-    run.sections[path] = (before + seconds, count + 1)
 
 
 def _described(record):
@@ -199,23 +189,15 @@ def _described(record):
     run.scores = numbers(metrics, "metric", run.notes)
     run.cost = numbers(_costs(record.peaks), "cost", run.notes)
     run.parts = _places(record)
-    busy = _busy(record.peaks)
+    # MLflow's monitor watches all GPUs of a machine.
+    shares = {match[1]: peak for name, peak in record.peaks.items() if (match := _GPU.fullmatch(name))}
+    busy = {gpu for gpu, peak in shares.items() if peak >= BUSY}
     run.devices = float(len(busy)) or None
     add_energy(run, record.power, "MLflow", busy)
-    run.step = _step(record)
+    # The part of an MLflow project that was run; "main" for the project itself.
+    run.step = (record.source.rpartition("#")[2] if "#" in record.source else "") or record.entry_point
     run.task = record.experiment if run.step else ""
     return run
-
-
-def _busy(peaks):
-    """Return the GPUs that were at work, as MLflow's monitor saw it; it watches all of a machine's."""
-    return {match[1] for name, peak in peaks.items() if (match := _GPU.fullmatch(name)) and peak >= BUSY}
-
-
-def _step(record):
-    """Return the name of the part of an MLflow project that was run; "main" for the project itself."""
-    part = record.source.rpartition("#")[2] if "#" in record.source else ""
-    return part or record.entry_point
 
 
 def _duration(record):

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from traincost.columns import finite
 from traincost.reading.formats import files, sqlite
-from traincost.reading.formats.files import Unreadable, read_bytes, shortened
+from traincost.reading.formats.files import Folder, Unreadable, read_bytes, shortened
 from traincost.reading.formats.power import Samples, is_power
 from traincost.reading.formats.yaml_text import parse_yaml
 
@@ -79,37 +79,35 @@ def _records(rows):
 
 
 def _add_texts(rows, records):
-    for key, value, run_id in rows.of("params", "SELECT key, value, run_uuid FROM params"):
-        if run_id in records:
-            _set(records[run_id].params, str(key), str(value), records[run_id].notes)
+    for record, key, value in _of(rows, records, "params", "key, value"):
+        _set(record.params, str(key), str(value), record.notes)
     wanted = ", ".join(f"'{name}'" for name in TAGS)
-    query = f"SELECT key, value, run_uuid FROM tags WHERE key IN ({wanted})"
-    for key, value, run_id in rows.of("tags", query):
-        if run_id in records:
-            setattr(records[run_id], TAGS[key], str(value or ""))
+    for record, key, value in _of(rows, records, "tags", "key, value", f"WHERE key IN ({wanted})"):
+        setattr(record, TAGS[key], str(value or ""))
 
 
 def _add_metrics(rows, records):
-    query = "SELECT key, value, is_nan, timestamp, run_uuid FROM latest_metrics"
-    for key, value, is_nan, timestamp, run_id in rows.of("latest_metrics", query):
+    for record, key, value, is_nan, at in _of(
+        rows, records, "latest_metrics", "key, value, is_nan, timestamp"
+    ):
+        _set(record.metrics, str(key), None if is_nan else value, record.notes)
+        record.last_ms = max(record.last_ms or 0, _whole(at) or 0) or None
+    monitored = "WHERE key >= 'system/' AND key < 'system0' AND is_nan = 0"
+    largest = f"{monitored} GROUP BY key, run_uuid"
+    for record, key, value in _of(rows, records, "metrics", "key, MAX(value)", largest):
+        if finite(value):
+            _set(record.peaks, str(key), value, record.notes)
+    power = f"{monitored} AND key LIKE '%_power_usage_watts'"
+    for record, key, value, at in _of(rows, records, "metrics", "key, value, timestamp", power):
+        if finite(value) and finite(at):
+            record.power.add(str(key), at / 1000, value)
+
+
+def _of(rows, records, table, columns, condition=""):
+    """Yield the record of each row of a table that is of one, and the row's columns."""
+    for run_id, *values in rows.of(table, f"SELECT run_uuid, {columns} FROM {table} {condition}"):
         if run_id in records:
-            record = records[run_id]
-            _set(record.metrics, str(key), None if is_nan else value, record.notes)
-            record.last_ms = max(record.last_ms or 0, _whole(timestamp) or 0) or None
-    query = (
-        "SELECT key, MAX(value), run_uuid FROM metrics "
-        "WHERE key >= 'system/' AND key < 'system0' AND is_nan = 0 GROUP BY key, run_uuid"
-    )
-    for key, value, run_id in rows.of("metrics", query):
-        if run_id in records and finite(value):
-            _set(records[run_id].peaks, str(key), value, records[run_id].notes)
-    query = (
-        "SELECT key, value, timestamp, run_uuid FROM metrics WHERE key >= 'system/' AND key < 'system0' "
-        "AND key LIKE '%_power_usage_watts' AND is_nan = 0"
-    )
-    for key, value, timestamp, run_id in rows.of("metrics", query):
-        if run_id in records and finite(value) and finite(timestamp):
-            records[run_id].power.add(str(key), timestamp / 1000, value)
+            yield records[run_id], *values
 
 
 def _set(mapping, name, value, notes):
@@ -132,26 +130,25 @@ def stored_files(path):
 
     A run in an experiment is read with the experiment, where its parent and its children are.
     """
-    folder = os.path.dirname(path)
-    if _RUN_ID.fullmatch(os.path.basename(folder)) and _in_experiment(folder):
+    folder = Folder(os.path.dirname(path))
+    name = os.path.basename(folder.path)
+    is_named_run = bool(_RUN_ID.fullmatch(name))
+    if is_named_run and _in_experiment(folder.path):
         return []
-    run_ids = [name for name in files.names(folder) if _RUN_ID.fullmatch(name)]
+    run_ids = folder.like(_RUN_ID)
     try:
         meta = _meta(path)
     except Unreadable as problem:
-        if run_ids:
-            meta = {"experiment_id": os.path.basename(folder)}
-        elif _RUN_ID.fullmatch(os.path.basename(folder)) and not _in_experiment(folder):
-            return [Record(os.path.basename(folder), problem=str(problem))]
-        else:
-            return []
+        if not run_ids:
+            return [Record(name, problem=str(problem))] if is_named_run else []
+        meta = {"experiment_id": name}
     if _is_run(meta):
-        return [] if _in_experiment(folder) else [_file_record(folder, {})]
+        return [] if _in_experiment(folder.path) else [_file_record(folder.path, {})]
     if "experiment_id" not in meta:
         return []
-    records = [_file_record(os.path.join(folder, name), meta) for name in run_ids]
-    for record, name in zip(records, run_ids, strict=True):
-        record.folder = name
+    records = [_file_record(folder.of(run_id), meta) for run_id in run_ids]
+    for record, run_id in zip(records, run_ids, strict=True):
+        record.folder = run_id
     return records
 
 
@@ -180,7 +177,6 @@ def _is_experiment(content):
 
 
 def _file_record(folder, experiment):
-    """Return the record of one run's directory."""
     record = Record(os.path.basename(folder))
     record.experiment = str(experiment.get("name") or "")
     record.experiment_id = str(experiment.get("experiment_id", ""))

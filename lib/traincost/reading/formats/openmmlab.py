@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from traincost.columns import finite
 from traincost.reading.formats import json_lines, python_config
 from traincost.reading.formats.endings import of_console
-from traincost.reading.formats.files import Unreadable, names, read_bytes, shortened
+from traincost.reading.formats.files import Folder, Unreadable, shortened, text_of
 from traincost.reading.formats.run import Run, flat, iso, runtime
 from traincost.reading.formats.statuses import COMPLETED, CONSOLE, FILES, KILLED, NOT_RECORDED, UNKNOWN
 from traincost.reading.formats.table_columns import moment
@@ -65,18 +65,14 @@ def sources(directory, found):
 
 def read(path, run_id):
     """Return the run whose work directory holds `path`; none where it is something else."""
-    folder, name = os.path.split(path)
-    found = names(folder)
-    if STAMP.fullmatch(name):
-        stamps = [stamp for stamp in found if STAMP.fullmatch(stamp)][:MAX_LEGS]
-        legs = [leg for stamp in stamps if (leg := _new_leg(os.path.join(folder, stamp), stamp))]
-    else:
-        logs = [log for log in found if _OLD.fullmatch(log)][:MAX_LEGS]
-        legs = [leg for log in logs if (leg := _old_leg(folder, log, found))]
+    folder, name = Folder(os.path.dirname(path)), os.path.basename(path)
+    pattern, leg_of = (STAMP, _new_leg) if STAMP.fullmatch(name) else (_OLD, _old_leg)
+    legs = [leg_of(folder, sitting) for sitting in folder.like(pattern)[:MAX_LEGS]]
+    legs = [leg for leg in legs if leg and (leg.span_s is not None or leg.iterations)]
     if not legs:
         return []
     run = Run(run_id, named=False, notes=[APPROXIMATE])
-    _add_settings(run, folder, found, legs)
+    _add_settings(run, folder, legs)
     spans = [leg.span_s if leg.span_s is not None else leg.seconds for leg in legs]
     run.runtime_s, run.reason = runtime(sum(spans), "the span of its log")
     run.started_at = iso(legs[0].start_s).removesuffix("+00:00")  # the machine's own time
@@ -84,17 +80,17 @@ def read(path, run_id):
         run.notes.append(f"resumed: {len(legs)} legs are one run, whose times add up")
     for leg in legs:
         run.scores |= leg.scores
-    for section, seconds, count in (
-        ("data", sum(leg.data_s for leg in legs), sum(leg.iterations for leg in legs)),
-        ("val", sum(leg.val_s for leg in legs), sum(leg.n_val for leg in legs)),
-    ):
-        if count:
-            run.sections[section] = (seconds, count)
+    for section, seconds, count in (("data", "data_s", "iterations"), ("val", "val_s", "n_val")):
+        total_s, n = (sum(getattr(leg, name) for leg in legs) for name in (seconds, count))
+        if n:
+            run.sections[section] = (total_s, n)
     head = legs[-1].head + legs[-1].config
     devices, gpu = _DEVICES.search(head), _GPU.search(head)
     run.devices = float(devices[1] or devices[2]) if devices else None
     run.device = gpu[1].strip() if gpu else ""
-    _add_end(run, legs, folder, name)
+    stem = name.removesuffix(".log.json")
+    log = folder.of(f"{stem}/{stem}.log" if STAMP.fullmatch(name) else f"{stem}.log")
+    _add_end(run, legs, log)
     return [run]
 
 
@@ -103,28 +99,26 @@ def read(path, run_id):
 
 def _new_leg(folder, stamp):
     """Read a sitting of MMEngine's; None where the folder is something else."""
-    found, inside = names(folder), os.path.join(folder, "vis_data")
-    scalars = os.path.join(inside, "scalars.json")
-    if "scalars.json" not in names(inside) and f"{stamp}.log" not in found:
+    own, inside = Folder(folder.of(stamp)), Folder(folder.of(f"{stamp}/vis_data"))
+    if "scalars.json" not in inside and f"{stamp}.log" not in own:
         return None
     leg = _Leg()
-    _add_rows(leg, scalars)
-    _add_log(leg, os.path.join(folder, f"{stamp}.log"))
-    leg.config = leg.config or _text(os.path.join(inside, "config.py"))
-    return leg if leg.span_s is not None or leg.iterations else None
+    _add_rows(leg, inside.of("scalars.json"))
+    _add_log(leg, own.of(f"{stamp}.log"))
+    leg.config = leg.config or text_of(inside.of("config.py"), MAX_LOG_MIB)
+    return leg
 
 
-def _old_leg(folder, name, found):
+def _old_leg(folder, name):
     leg = _Leg()
-    _add_rows(leg, os.path.join(folder, name))
+    _add_rows(leg, folder.of(name))
     log = name.removesuffix(".json")
-    if log in found:
-        _add_log(leg, os.path.join(folder, log))
-    return leg if leg.span_s is not None or leg.iterations else None
+    if log in folder:
+        _add_log(leg, folder.of(log))
+    return leg
 
 
 def _add_rows(leg, path):
-    """Add what the JSON lines of a sitting say."""
     training = []
     try:
         for row in json_lines.objects(path):
@@ -132,8 +126,7 @@ def _add_rows(leg, path):
                 leg.config, leg.seed = row["config"], row.get("seed")
                 leg.head += str(row.get("env_info", ""))
                 continue
-            is_training = row.get("mode", "train") == "train" and ("lr" in row or "loss" in row)
-            if is_training:
+            if row.get("mode", "train") == "train" and ("lr" in row or "loss" in row):
                 training.append(row)
             elif row.get("mode") != "train":
                 leg.scores.update((k, v) for k, v in row.items() if k not in _NO_SCORES and finite(v))
@@ -160,7 +153,7 @@ def _add_intervals(leg, rows):
 
 def _add_log(leg, path):
     """Add the span of a log, the gaps before its validations, and how far it came."""
-    text = _text(path)
+    text = text_of(path, MAX_LOG_MIB)
     leg.head += text[: 2**15]
     first = last = before_val = None
     in_val = False
@@ -187,20 +180,13 @@ def _add_log(leg, path):
         leg.start_s, leg.span_s = first, last - first
 
 
-def _text(path):
-    try:
-        return read_bytes(path, MAX_LOG_MIB).decode("utf-8", "replace")
-    except Unreadable:
-        return ""
-
-
 # -- settings and end ----------------------------------------------------------------------
 
 
-def _add_settings(run, folder, found, legs):
+def _add_settings(run, folder, legs):
     text = next((leg.config for leg in reversed(legs) if leg.config), "")
-    scripts = [name for name in found if name.endswith(".py")]
-    text = text or (_text(os.path.join(folder, scripts[0])) if len(scripts) == 1 else "")
+    scripts = [name for name in folder.names if name.endswith(".py")]
+    text = text or (text_of(folder.of(scripts[0]), MAX_LOG_MIB) if len(scripts) == 1 else "")
     try:
         config = python_config.settings(text)
     except Unreadable as problem:
@@ -212,15 +198,9 @@ def _add_settings(run, folder, found, legs):
         run.config.setdefault("seed", seed)
 
 
-def _add_end(run, legs, folder, name):
+def _add_end(run, legs, log):
     asked = next((run.config[n] for n in _LIMITS if finite(run.config.get(n))), None)
-    last = legs[-1]
-    log = (
-        os.path.join(folder, name, f"{name}.log")
-        if STAMP.fullmatch(name)
-        else os.path.join(folder, name[:-5])
-    )
-    console = of_console(log)
+    last, console = legs[-1], of_console(log)
     if asked and last.epoch >= asked and last.is_epoch_whole:
         run.end(COMPLETED, run.reason, FILES)
     elif console:

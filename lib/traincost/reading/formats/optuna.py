@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from traincost.columns import finite
 from traincost.reading.formats import sqlite
-from traincost.reading.formats.files import Unreadable, opened, parse_json, read_head
+from traincost.reading.formats.files import Unreadable, head_of, opened, parse_json, read_head
 from traincost.reading.formats.run import Run, flat, runtime
 from traincost.reading.formats.statuses import COMPLETED, FAILED, PRUNED, QUEUED, RUNNING, UNREADABLE
 from traincost.reading.formats.table_columns import between
@@ -60,10 +60,7 @@ def sources(directory, names):
 
 def recognises(path):
     """Say whether a file begins as a journal or a database does."""
-    try:
-        head = read_head(path, 256)
-    except Unreadable:
-        return False
+    head = head_of(path, 256)
     return head.startswith(sqlite.SQLITE_MAGIC) or _is_journal(head)
 
 
@@ -133,13 +130,10 @@ def _of_database(rows):
     trials = {}
     has_number = _has_column(rows, "trials", "number")
     query = f"SELECT trial_id, {'number' if has_number else 'trial_id'}, study_id, state, datetime_start, "
-    for i, number, study, state, start, end in rows.of("trials", query + "datetime_complete FROM trials"):
+    for i, number, study, state, *times in rows.of("trials", query + "datetime_complete FROM trials"):
         if len(trials) < MAX_TRIALS:
-            number = number if isinstance(number, int) else i
-            trial = Trial(
-                studies.get(study, str(study)), number, str(state), str(start or ""), str(end or "")
-            )
-            trials[i] = trial
+            number, times = number if isinstance(number, int) else i, [str(time or "") for time in times]
+            trials[i] = Trial(studies.get(study, str(study)), number, str(state), *times)
     query = "SELECT trial_id, param_name, param_value, distribution_json FROM trial_params"
     for i, name, value, distribution in rows.of("trial_params", query):
         if i in trials and len(trials[i].params) < MAX_ENTRIES:

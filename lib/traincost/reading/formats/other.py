@@ -64,9 +64,8 @@ def _of_mlflow(path):
     folder = os.path.dirname(path)
     if "model_id" in found:
         return LOGGED_MODEL
-    if {"name", "creation_timestamp"} <= found.keys() or os.path.basename(
-        os.path.dirname(folder)
-    ) == "models":
+    in_models = os.path.basename(os.path.dirname(folder)) == "models"
+    if in_models or {"name", "creation_timestamp"} <= found.keys():
         return EXPERIMENT if "experiment_id" in found else REGISTRY
     return EXPERIMENT if "experiment_id" in found and "run_id" not in found else ""
 
@@ -112,11 +111,8 @@ def _beside_asv(path):
     folder = os.path.dirname(path)
     if "machine.json" not in names(folder):
         return ""
-    try:
-        machine = parse_json(read_bytes(os.path.join(folder, "machine.json"), MAX_JSON_MIB))
-        if not isinstance(machine, dict) or not {"arch", "cpu", "machine"} <= set(machine):
-            return ""
-    except Unreadable:
+    machine = mapping_in(os.path.join(folder, "machine.json"), parse_json, [], limit_mib=MAX_JSON_MIB)
+    if not {"arch", "cpu", "machine"} <= machine.keys():
         return ""
     try:
         parse_json(read_bytes(path, MAX_JSON_MIB))

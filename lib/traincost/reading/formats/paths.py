@@ -20,10 +20,7 @@ class PathPattern:
     >>> PathPattern("seed_{seed}/…/layers_{layers}").fields("out/seed_1/glue/cola/layers_14")
     {'seed': '1', 'layers': '14'}
 
-    Raises
-    ------
-    ParameterError
-        No field in it, one without a name, or one named twice; or a brace without its other.
+    Raises `ParameterError`: no field in it, one without a name or named twice, or a brace without its other.
     """
 
     def __init__(self, pattern):
@@ -52,11 +49,7 @@ def _part(part):
     """Return a part with the slash behind it; any number of parts are also none."""
     if part in _REST:
         return "(?:[^/]+/)*?"
-    pieces = re.split(r"(\{[^{}/]*\}|\*)", part)
-    return "".join(_piece(piece) for piece in pieces) + "/"
-
-
-def _piece(piece):
-    if piece == "*":
-        return "[^/]*?"
-    return "([^/]+?)" if piece.startswith("{") else re.escape(piece)
+    *texts, rest = re.split(r"(\{[^{}/]*\}|\*)", part)
+    pieces = zip(texts[::2], texts[1::2], strict=True)
+    taken = (re.escape(text) + ("[^/]*?" if sign == "*" else "([^/]+?)") for text, sign in pieces)
+    return f"{''.join(taken)}{re.escape(rest)}/"

@@ -42,17 +42,10 @@ def is_power(name):
 
 
 def add_energy(run, samples, tracker, used=()):
-    """Set the energy of a run from sampled power, and say of what it is; nothing without samples.
+    """Set the energy of a run from `Samples`, and say of what it is; nothing without samples.
 
-    Parameters
-    ----------
-    run : Run
-        Its own time counts: that of its leg where it was resumed.
-    samples : Samples
-    tracker : str
-        What sampled, in words.
-    used : collection of str
-        Numbers of the GPUs that the run worked on, where that is known; else all of the machine count.
+    The run's own time counts: that of its leg where it was resumed. `tracker` names what sampled, `used`
+    are the numbers of the GPUs that the run worked on, where that is known; else all of the machine count.
     """
     runtime_s = min(filter(None, (run.leg_s, run.runtime_s)), default=None)
     parts = [of_samples(*samples.series[name]) for name in _counted(samples.series, used)]
@@ -76,16 +69,9 @@ def _counted(names, used):
 
 
 def of_samples(times_s, power_w):
-    """Return the energy of samples by trapezoids, and the time that they cover.
+    """Return the energy of samples by trapezoids in joules, and the seconds that they cover.
 
-    Parameters
-    ----------
-    times_s, power_w : array of float
-
-    Returns
-    -------
-    tuple of (float, float)
-        Joules and seconds; gaps longer than `GAP_PERIODS` sampling periods are in neither.
+    Gaps longer than `GAP_PERIODS` sampling periods are in neither.
     """
     times, power = np.asarray(times_s, dtype=float), np.asarray(power_w, dtype=float)
     known = np.isfinite(times) & np.isfinite(power) & (power >= 0)

@@ -11,7 +11,8 @@ import re
 from dataclasses import replace
 
 from traincost.reading.formats import lightning_actions
-from traincost.reading.formats.files import Unreadable, mapping_in, names, parse_json, read_bytes, shortened
+from traincost.reading.formats.by_name import first_of
+from traincost.reading.formats.files import Folder, Unreadable, mapping_in, parse_json, read_bytes, shortened
 from traincost.reading.formats.run import Run, flat, numbers, runtime
 from traincost.reading.formats.simple_profiler import elapsed, read_reports
 from traincost.reading.formats.statuses import UNFINISHED, UNREADABLE
@@ -23,44 +24,35 @@ LOGS_NAME = "lightning_logs"
 # Where the run was put and which seeds were asked for: they identify it, they do not shape it.
 _IDENTIFYING = ("save_path", "seeds")
 _STAMP = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2})-(\d{2})-(\d{2})(-\d+)?")
-NAMES = re.compile(re.escape(RESULTS_NAME))
-
-
-def sources(directory, names):
-    """Return the results file where the directory holds one."""
-    return [RESULTS_NAME] if RESULTS_NAME in names else []
+NAMES, sources = first_of(RESULTS_NAME)
 
 
 def read(path, run_id):
     """Return a run per seed of the results at `path`; `run_id` names their directory."""
-    folder = os.path.dirname(path)
+    folder = Folder(os.path.dirname(path))
     try:
         results = parse_json(read_bytes(path))
     except Unreadable as problem:
         return [Run(run_id, UNREADABLE, reason=str(problem))]
-    if not _is_ours(results, names(folder)):
+    # Many tools call theirs so.
+    has_runs = isinstance(results, dict) and not {"runs", "seeds"}.isdisjoint(results)
+    if not has_runs and MANIFEST_NAME not in folder:
         return []
     reason = _not_results(results)
     if reason:
         return [Run(run_id, UNREADABLE, reason=reason)]
-    notes = []
-    manifest = mapping_in(
-        os.path.join(folder, MANIFEST_NAME), parse_json, notes, ": the settings are unknown"
-    )
+    notes, name = [], os.path.basename(folder.path)
+    lost = ": the settings are unknown"
+    manifest = mapping_in(folder.of(MANIFEST_NAME), parse_json, notes, lost)
     shared = {
         "config": _config(results, manifest, notes),
-        "started_at": _started(manifest, os.path.basename(folder)),
+        "started_at": _started(manifest, name),
         "task": str(results.get("name", "?")),
-        "report": str(results.get("run") or os.path.basename(folder)),
+        "report": str(results.get("run") or name),
     }
     completed = _completed(results, run_id, shared, notes)
     _add_sections(folder, dict(zip(map(str, _completed_seeds(results)), completed, strict=False)))
     return [*completed, *_missing(results, run_id, shared)]
-
-
-def _is_ours(results, beside):
-    """Say whether an object is meant as results of pyhighlights: many tools call theirs so."""
-    return MANIFEST_NAME in beside or (isinstance(results, dict) and bool({"runs", "seeds"} & results.keys()))
 
 
 def _not_results(results):
@@ -122,35 +114,30 @@ def _completed(results, run_id, shared, notes):
         notes.append(f"{len(seeds)} completed seeds but {len(values)} runs: paired as far as both go")
     runs = []
     for seed, measured in zip(seeds, values, strict=False):
-        run = _run(f"{run_id}/seed={shortened(seed, 40)}", seed, shared, notes)
+        run = _run(run_id, seed, shared, notes)
+        # Seeds of one file were trained one after another by one process.
+        run.process = run_id if len(seeds) > 1 else ""
+        runs.append(run)
         if not isinstance(measured, dict):
             run.reason = f"its values must be an object, got {type(measured).__name__}"
-            runs.append(run)
             continue
         for name, value in numbers(measured, "value", run.notes).items():
             (run.cost if name.startswith("cost_") else run.scores)[name] = value
         run.runtime_s, run.reason = runtime(measured.get("cost_runtime_s"), "cost_runtime_s")
-        runs.append(run)
-    for run in runs:
-        # Seeds of one file were trained one after another by one process.
-        run.process = run_id if len(seeds) > 1 else ""
     return runs
 
 
 def _missing(results, run_id, shared):
     done = {repr(seed) for seed in _completed_seeds(results)}
-    runs = []
-    for seed in _seeds(results, "seeds"):
-        if repr(seed) not in done:
-            run = _run(f"{run_id}/seed={shortened(seed, 40)}", seed, shared, [])
-            run.status, run.reason = UNFINISHED, "the seed was requested but not completed"
-            runs.append(run)
+    runs = [_run(run_id, seed, shared) for seed in _seeds(results, "seeds") if repr(seed) not in done]
+    for run in runs:
+        run.end(UNFINISHED, "the seed was requested but not completed")
     return runs
 
 
-def _run(name, seed, shared, notes):
-    run = Run(name, **{key: value for key, value in shared.items() if key != "config"})
-    run.config = {**shared["config"], **flat({"seed": seed}, run.notes)}
+def _run(run_id, seed, shared, notes=()):
+    run = Run(f"{run_id}/seed={shortened(seed, 40)}", **shared)
+    run.config = {**run.config, **flat({"seed": seed}, run.notes)}
     run.notes += notes
     return run
 
@@ -161,16 +148,16 @@ def _run(name, seed, shared, notes):
 def _add_sections(folder, runs):
     """Give each seed's run (by the seed's name) the sections of its reports, and claim these."""
     reports = []
-    for seed in names(folder):
-        run = runs.get(seed.removeprefix("seed=")) if seed.startswith("seed=") else None
-        if run is None:
+    for name in folder.names:
+        seed = name.removeprefix("seed=")
+        if seed == name or seed not in runs:
             continue
-        run.parts = [f"{seed}/{LOGS_NAME}"]
-        for version in names(os.path.join(folder, seed, LOGS_NAME)):
-            place = os.path.join(folder, seed, LOGS_NAME, version)
-            found, notes = read_reports(place, names(place))
-            reports += [replace(report, source=seed.removeprefix("seed=")) for report in found]
-            run.notes += notes
+        runs[seed].parts = [f"{name}/{LOGS_NAME}"]
+        logs = Folder(folder.of(f"{name}/{LOGS_NAME}"))
+        for version in map(Folder, map(logs.of, logs.names)):
+            found, notes = read_reports(version.path, version.names)
+            reports += [replace(report, source=seed) for report in found]
+            runs[seed].notes += notes
     of_seed = {}
     for chain in elapsed(reports):
         for seed, parts in _by_seed(chain, list(runs)):

@@ -13,14 +13,13 @@ from functools import lru_cache
 from traincost.columns import finite
 from traincost.reading.formats.csv_rows import last_of, names_in, rows_of
 from traincost.reading.formats.endings import lines_at_end
-from traincost.reading.formats.files import Unreadable, mapping_in, names, parse_json, read_bytes, read_head
+from traincost.reading.formats.files import Folder, Unreadable, head_of, parse_json, read_bytes
 from traincost.reading.formats.run import Run, flat, iso, runtime
 from traincost.reading.formats.statuses import (
     COMPLETED,
     FAILED,
     FILES,
     NOT_RECORDED,
-    OWN_RECORD,
     QUEUED,
     RUNNING,
     UNKNOWN,
@@ -29,12 +28,8 @@ from traincost.reading.sensitive import vocabulary
 
 NAME = "ray"
 TITLE = "Ray Tune and RLlib trials (params.json, result.json)"
-PARAMS_NAME, RESULT_NAME, PROGRESS_NAME, ERROR_NAME = (
-    "params.json",
-    "result.json",
-    "progress.csv",
-    "error.txt",
-)
+PARAMS_NAME, RESULT_NAME = "params.json", "result.json"
+PROGRESS_NAME, ERROR_NAME = "progress.csv", "error.txt"
 NAMES = re.compile("|".join(map(re.escape, (PARAMS_NAME, RESULT_NAME))))
 MAX_STATE_MIB = 64
 LAST_BYTES = 2**20  # of results, in which the last is
@@ -57,45 +52,46 @@ def sources(directory, found):
 
 def recognises(path):
     """Say whether a file is a trial's."""
-    try:
-        return b"trial_id" in read_head(path, 2**16) or os.path.basename(path) == PARAMS_NAME
-    except Unreadable:
-        return False
+    head = head_of(path, 2**16)
+    return b"trial_id" in head or (bool(head) and os.path.basename(path) == PARAMS_NAME)
 
 
 def read(path, run_id):
     """Return the trial in the folder of `path`; none where it is something else."""
-    folder = os.path.dirname(path)
-    found = names(folder)
-    run = Run(run_id, named=False)
-    last = _last_result(folder, found, run.notes)
-    if not {"trial_id", "time_total_s"} <= last.keys() and not _failed_early(folder, found):
+    folder, run = Folder(os.path.dirname(path)), Run(run_id, named=False)
+    beside = Folder(os.path.dirname(folder.path))
+    states = beside.like(_STATE)
+    last = _last_result(folder, run.notes)
+    failed_early = PARAMS_NAME in folder and states
+    if not {"trial_id", "time_total_s"} <= last.keys() and not failed_early:
         return []
-    config = (
-        mapping_in(os.path.join(folder, PARAMS_NAME), parse_json, run.notes) if PARAMS_NAME in found else {}
-    )
+    config = folder.mapping(PARAMS_NAME, parse_json, run.notes)
     config = config or (last.get("config") if isinstance(last.get("config"), dict) else {})
     run.config = flat(config, run.notes)
-    state = _state(os.path.dirname(folder), str(last.get("trial_id", "")), os.path.basename(folder))
+    newest = beside.of(states[-1]) if states else ""
+    state = _state(newest, str(last.get("trial_id", "")), os.path.basename(folder.path))
     if last.get("trial_id"):
         run.run_id, run.named = str(last["trial_id"]), True
     run.runtime_s, reason = runtime(last.get("time_total_s"), "time_total_s")
-    run.started_at = iso(state.get("start_time") or _begin(last))
+    ended, took = last.get("timestamp"), last.get("time_total_s")
+    run.started_at = iso(
+        state.get("start_time") or (ended - took if finite(ended) and finite(took) else None)
+    )
     run.host = str(last.get("hostname") or "")
     own = {name: value for name, value in last.items() if name not in _NO_SCORES}
     run.scores = {name: value for name, value in flat(own, []).items() if finite(value)}
     if finite(last.get("training_iteration")):
         run.scores["training_iteration"] = last["training_iteration"]
-    run.end(*_ending(state.get("status"), last, found))
+    run.end(*_ending(state.get("status"), last, folder))
     run.reason = run.reason or reason
     return [run]
 
 
-def _last_result(folder, found, notes):
+def _last_result(folder, notes):
     """Return the last whole line of results, else the last row of ``progress.csv``."""
-    if RESULT_NAME in found:
+    if RESULT_NAME in folder:
         try:
-            lines = lines_at_end(os.path.join(folder, RESULT_NAME), LAST_BYTES)
+            lines = lines_at_end(folder.of(RESULT_NAME), LAST_BYTES)
         except Unreadable as problem:
             notes.append(f"{RESULT_NAME} {problem}")
             lines = []
@@ -106,36 +102,22 @@ def _last_result(folder, found, notes):
                 continue
             if isinstance(entry, dict):
                 return entry
-    path = os.path.join(folder, PROGRESS_NAME)
-    header = names_in(path) if PROGRESS_NAME in found else []
-    return (
-        last_of(*rows_of(path, notes)) | {"trial_id": ""}
-        if {"trial_id", "time_total_s"} <= set(header)
-        else {}
-    )
+    path = folder.of(PROGRESS_NAME)
+    header = names_in(path) if PROGRESS_NAME in folder else []
+    is_told = {"trial_id", "time_total_s"} <= set(header)
+    return last_of(*rows_of(path, notes)) | {"trial_id": ""} if is_told else {}
 
 
-def _failed_early(folder, found):
-    """Say whether a trial failed before its first result: its folder lies beside an experiment's state."""
-    beside = names(os.path.dirname(folder))
-    return PARAMS_NAME in found and any(map(_STATE.fullmatch, beside))
-
-
-def _begin(last):
-    ended, took = last.get("timestamp"), last.get("time_total_s")
-    return ended - took if finite(ended) and finite(took) else None
-
-
-def _ending(status, last, found):
-    if ERROR_NAME in found or status == "ERROR":
-        which = ERROR_NAME if ERROR_NAME in found else "the experiment's state says ERROR"
-        return FAILED, f"the trial failed: {which}", OWN_RECORD
+def _ending(status, last, folder):
+    if ERROR_NAME in folder or status == "ERROR":
+        which = ERROR_NAME if ERROR_NAME in folder else "the experiment's state says ERROR"
+        return FAILED, f"the trial failed: {which}"
     if status == "TERMINATED":
-        return COMPLETED, "", OWN_RECORD
+        return COMPLETED, ""
     if status in ("RUNNING", "PAUSED"):
-        return RUNNING, f"the experiment's state says {status}: at work still, or killed", OWN_RECORD
+        return RUNNING, f"the experiment's state says {status}: at work still, or killed"
     if status == "PENDING":
-        return QUEUED, "the experiment's state says PENDING: it had not begun", OWN_RECORD
+        return QUEUED, "the experiment's state says PENDING: it had not begun"
     if last.get("done") is True:
         return COMPLETED, "", FILES
     return UNKNOWN, "", NOT_RECORDED
@@ -144,19 +126,13 @@ def _ending(status, last, found):
 # -- the experiment's state ----------------------------------------------------------------
 
 
-def _state(folder, trial_id, name):
-    """Return what the newest state of the experiment says of a trial."""
-    found = [entry for entry in names(folder) if _STATE.fullmatch(entry)]
-    if not found:
-        return {}
+def _state(path, trial_id, name):
     try:
-        trials = _trials(read_bytes(os.path.join(folder, found[-1]), MAX_STATE_MIB))
+        trials = _trials(read_bytes(path, MAX_STATE_MIB)) if path else ()
     except Unreadable:
         return {}
-    for trial in trials:
-        if trial.get("trial_id") == trial_id or str(trial.get("relative_logdir", "")) == name:
-            return trial
-    return {}
+    own = (t for t in trials if t.get("trial_id") == trial_id or str(t.get("relative_logdir", "")) == name)
+    return next(own, {})
 
 
 @lru_cache(maxsize=2)

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -27,85 +28,42 @@ _MIN_ID = 6  # characters of an id that is sought in a text
 
 @dataclass(slots=True)
 class Run:
-    """One training of one configuration with one seed.
-
-    Attributes
-    ----------
-    run_id : str
-    status : str
-        One of those in `statuses`.
-    started_at : str
-        ISO 8601, or empty.
-    runtime_s : float, or None
-        Wall-clock time; positive and finite where the run is usable.
-    config : dict
-        Flat: dotted path to number or text (`flat`).
-    sections : dict
-        Section path to (seconds, count); the count is None where it is not known.
-    extents : dict
-        Section path to (first_s, min_s, max_s, synchronised), where the tool tells: seconds of the
-        first occurrence, of the shortest and of the longest, each None where not known, and whether
-        the clock waited for the device.
-    cost, scores : dict
-        Column name to finite number.
-    compute : dict
-        The record's compute block, as it stands.
-    task, report : str
-        Name of the experiment and of the directory that reports it, where the tool has such.
-    parts : list of str
-        Paths below the source's directory, ``/`` between their names, that were read as parts of
-        this run: they are no runs of their own.
-    process : str
-        Equal for runs that one process trained one after another; empty for a run of its own.
-    named : bool
-        Whether `run_id` is the tool's own name for the run; else it is its path, and a run that
-        equals another in all that was measured is taken for a copy.
-    fingerprint : str
-        What only copies of a run share, where the format has such; empty where it has none.
-    notes : list of str
-        What was dropped from the run, and why.
-    reason : str
-        Why the run cannot be used; empty where it can.
-    evidence : str
-        How `status` is known: one of `statuses.EVIDENCE`.
-    devices : float, or None
-        Accelerators that the run used, where that is recorded.
-    device : str
-        Their type.
-    host : str
-        The machine; it is published as "host 1".
-    job : str
-        Equal for the processes of one distributed job, which each recorded a run; empty for one alone.
-    step : str
-        Name of the part of a pipeline that the run was, "main" for the pipeline itself.
-    leg_s : float, or None
-        Time that this part of a resumed run took by itself, where `runtime_s` may include earlier ones.
-    """
+    """One training of one configuration with one seed, as a reader returns it."""
 
     run_id: str
-    status: str = COMPLETED
-    started_at: str = ""
-    runtime_s: float | None = None
-    config: dict = field(default_factory=dict)
-    sections: dict = field(default_factory=dict)
+    status: str = COMPLETED  # one of those in `statuses`
+    started_at: str = ""  # ISO 8601, or empty
+    runtime_s: float | None = None  # wall-clock time; positive and finite where the run is usable
+    config: dict = field(default_factory=dict)  # dotted path to number or text (`flat`)
+    sections: dict = field(
+        default_factory=dict
+    )  # path to (seconds, count); the count is None where not known
+    # Where the tool tells, section path to (first_s, min_s, max_s, synchronised): seconds of the first
+    # occurrence, of the shortest and of the longest, and whether the clock waited for the device; None
+    # where not known.
     extents: dict = field(default_factory=dict)
-    cost: dict = field(default_factory=dict)
+    cost: dict = field(default_factory=dict)  # column name to finite number, as `scores`
     scores: dict = field(default_factory=dict)
-    compute: dict = field(default_factory=dict)
-    task: str = ""
-    report: str = ""
+    compute: dict = field(default_factory=dict)  # the record's compute block, as it stands
+    task: str = ""  # name of the experiment, where the tool has such
+    report: str = ""  # and of the directory that reports it
+    # Paths below the source's directory, "/" between their names, that were read as parts of this run:
+    # they are no runs of their own.
     parts: list = field(default_factory=list)
-    process: str = ""
+    process: str = ""  # equal for runs that one process trained one after another; empty for one of its own
+    # Whether `run_id` is the tool's own name for the run; else it is its path, and a run that equals
+    # another in all that was measured is taken for a copy.
     named: bool = True
-    fingerprint: str = ""
-    notes: list = field(default_factory=list)
-    reason: str = ""
-    evidence: str = OWN_RECORD
-    devices: float | None = None
-    device: str = ""
-    host: str = ""
-    job: str = ""
-    step: str = ""
+    fingerprint: str = ""  # what only copies of a run share, where the format has such
+    notes: list = field(default_factory=list)  # what was dropped from the run, and why
+    reason: str = ""  # why the run cannot be used; empty where it can
+    evidence: str = OWN_RECORD  # how `status` is known: one of `statuses.EVIDENCE`
+    devices: float | None = None  # accelerators that the run used, where that is recorded
+    device: str = ""  # their type
+    host: str = ""  # the machine; it is published as "host 1"
+    job: str = ""  # equal for the processes of one distributed job, which each recorded a run
+    step: str = ""  # name of the part of a pipeline that the run was, "main" for the pipeline itself
+    # Time that this part of a resumed run took by itself, where `runtime_s` may include earlier ones.
     leg_s: float | None = None
 
     def end(self, status, reason="", evidence=OWN_RECORD):
@@ -132,10 +90,12 @@ def flat(config, notes):
 def _collect(mapping, prefix, depth, fields, notes):
     for key, value in mapping.items():
         if len(fields) >= MAX_FIELDS:
-            _note(notes, f"config fields beyond the first {MAX_FIELDS} are left out")
+            beyond = f"config fields beyond the first {MAX_FIELDS} are left out"
+            notes += [beyond] if beyond not in notes else []
             return
-        path = prefix + (key if key.__class__ is str and key.isidentifier() else _escaped(key))
         # Nearly all are plain: they are told here, without a call.
+        is_plain = key.__class__ is str and key.isidentifier()
+        path = prefix + (key if is_plain else str(key).replace("\\", "\\\\").replace(".", "\\."))
         kind = value.__class__
         if kind is int or (kind is float and value - value == 0.0) or (kind is str and _AT not in value):
             fields[path] = value
@@ -145,15 +105,6 @@ def _collect(mapping, prefix, depth, fields, notes):
             notes.append(f"config {path!r} is not finite: taken as missing")
         else:
             fields[path] = _level(value, path, notes)
-
-
-def _escaped(key):
-    return str(key).replace("\\", "\\\\").replace(".", "\\.")
-
-
-def _note(notes, text):
-    if text not in notes:
-        notes.append(text)
 
 
 def _level(value, path, notes):
@@ -194,19 +145,15 @@ def without_identity(config, run_id, started_s, notes):
 def _names_run(value, run_id, started_s):
     if isinstance(value, str) and len(run_id) >= _MIN_ID and run_id in value:
         return True
-    if not started_s:
-        return False
-    return any(abs(moment - started_s) < _NEAR_S for moment in _moments(value))
+    return bool(started_s) and any(abs(moment - started_s) < _NEAR_S for moment in _moments(value))
 
 
 def _moments(value):
     """Yield the times that a setting holds, in seconds since 1970."""
     if isinstance(value, str):
         for year, month, day in _MOMENT.findall(value):
-            try:
+            with suppress(ValueError):  # the 31st of February
                 yield datetime(int(year), int(month), int(day), 12, tzinfo=UTC).timestamp()
-            except ValueError:  # the 31st of February
-                continue
     elif abs(value) >= 10**20:
         return
     epoch = _EPOCH.fullmatch(str(value))
@@ -219,11 +166,8 @@ def _moments(value):
 
 def described(value):
     """Return a value in a message: itself where it is short and plain, else its type."""
-    if value is None or isinstance(value, bool | float | str):
-        return shortened(repr(value), 80)
-    if isinstance(value, int) and finite(value):
-        return shortened(repr(value), 80)
-    return f"a {type(value).__name__}"
+    is_plain = value is None or isinstance(value, bool | float | str) or finite(value)
+    return shortened(repr(value), 80) if is_plain else f"a {type(value).__name__}"
 
 
 def runtime(value, name="runtime_s"):
@@ -245,12 +189,9 @@ def numbers(values, what, notes):
     Null is a recorder's own way to write a number that is not finite, and not noted. A cost
     column must lie in its range (`columns.Column.accepts`).
     """
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
+    if not isinstance(values, dict | None):
         notes.append(f"{what}s must be an object, got {type(values).__name__}: left out")
-        return {}
-    usable = {}
+    usable, values = {}, values if isinstance(values, dict) else {}
     for name, value in values.items():
         if value is None:
             continue
@@ -267,6 +208,21 @@ def iso(seconds):
         return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
     except (TypeError, ValueError, OverflowError, OSError):
         return ""
+
+
+def added(timed, more):
+    """Return (seconds, count) of two parts of a section together; the count is None where one's is."""
+    is_known = None not in (timed[1], more[1])
+    return timed[0] + more[0], timed[1] + more[1] if is_known else None
+
+
+def seconds_of(text):
+    """Return an ISO time in seconds since 1970, one without a zone taken as UTC; None for anything else."""
+    try:
+        at = datetime.fromisoformat(text.replace("Z", "+00:00")) if isinstance(text, str) else None
+        return at and at.replace(tzinfo=at.tzinfo or UTC).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 def one_level(name):

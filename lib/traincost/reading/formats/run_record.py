@@ -1,11 +1,11 @@
 """Run records: ``run.json`` as `traincost.measure.recorder.Recorder` writes it."""
 
 import os
-import re
 from math import inf
 
 from traincost.columns import finite
 from traincost.measure.recorder import FORMAT, RECORD_NAME
+from traincost.reading.formats.by_name import first_of
 from traincost.reading.formats.files import Unreadable, parse_json, read_bytes, shortened
 from traincost.reading.formats.run import Run, described, flat, numbers, runtime
 from traincost.reading.formats.statuses import COMPLETED, STATUSES, UNREADABLE
@@ -17,34 +17,21 @@ ROUNDING = 1e-6  # relative
 EXACT = 2**53  # above it, not every integer is a float
 _REQUIRED = ("format", "run_id", "config", "runtime_s")
 _OURS = {"run_id", "runtime_s", "config", "sections"}
-NAMES = re.compile(re.escape(RECORD_NAME))
-
-
-def sources(directory, names):
-    """Return the record's name where the directory holds it."""
-    return [RECORD_NAME] if RECORD_NAME in names else []
+NAMES, sources = first_of(RECORD_NAME)
 
 
 def read(path, run_id):
     """Return the one run recorded at `path`; `run_id` names it where the record cannot."""
+    run_id = os.path.basename(os.path.dirname(path)) or run_id
     try:
         record = parse_json(read_bytes(path))
-        if isinstance(record, dict) and not _is_ours(record):
-            return []
         if not isinstance(record, dict):
             raise Unreadable(f"holds a JSON {type(record).__name__} at the top, not an object")
     except Unreadable as problem:
-        return [Run(_folder(path) or run_id, UNREADABLE, reason=str(problem))]
-    return [_run(str(record["run_id"]) if "run_id" in record else _folder(path) or run_id, record)]
-
-
-def _is_ours(record):
-    """Say whether an object is meant as a record: other tools call theirs ``run.json`` too."""
-    return "format" in record or len(_OURS & record.keys()) > 1
-
-
-def _folder(path):
-    return os.path.basename(os.path.dirname(path))
+        return [Run(run_id, UNREADABLE, reason=str(problem))]
+    # Other tools call theirs run.json too.
+    is_ours = "format" in record or len(_OURS & record.keys()) > 1
+    return [_run(str(record.get("run_id", run_id)), record)] if is_ours else []
 
 
 def _run(run_id, record):
@@ -65,7 +52,9 @@ def _run(run_id, record):
     elif run.status not in STATUSES:
         reason = f"status must be one of {', '.join(STATUSES)}, got {shortened(run.status, 80)!r}"
     elif run.status != COMPLETED:
-        reason = f"status is {run.status}" + _error(record.get("error"))
+        error = record.get("error")
+        kind = error.get("type") if isinstance(error, dict) else None
+        reason = f"status is {run.status}" + (f" ({shortened(kind, 80)})" if isinstance(kind, str) else "")
         if run.status == "running":
             reason += ": at work still, or killed"
     run.reason = reason
@@ -76,31 +65,19 @@ def _run(run_id, record):
     run.devices = float(record["devices"]) if finite(record.get("devices")) else None
     run.sections = _sections(record.get("sections"), run.notes)
     run.extents = _extents(record.get("sections"), run.sections)
-    run.cost = numbers(_prefixed(record.get("cost")), "cost", run.notes)
+    cost = record.get("cost")
+    if isinstance(cost, dict):  # every column of it has the prefix that tells it from a score
+        cost = {name if name.startswith("cost_") else f"cost_{name}": v for name, v in cost.items()}
+    run.cost = numbers(cost, "cost", run.notes)
     run.scores = numbers(record.get("scores"), "score", run.notes)
     run.compute = record["compute"] if isinstance(record.get("compute"), dict) else {}
     return run
 
 
-def _prefixed(cost):
-    """Give every cost column the prefix that tells it from a score."""
-    if not isinstance(cost, dict):
-        return cost
-    return {name if name.startswith("cost_") else f"cost_{name}": v for name, v in cost.items()}
-
-
-def _error(error):
-    kind = error.get("type") if isinstance(error, dict) else None
-    return f" ({shortened(kind, 80)})" if isinstance(kind, str) else ""
-
-
 def _sections(sections, notes):
-    if sections is None:
-        return {}
-    if not isinstance(sections, dict):
+    if not isinstance(sections, dict | None):
         notes.append(f"sections must be an object, got {type(sections).__name__}: left out")
-        return {}
-    usable = {}
+    usable, sections = {}, sections if isinstance(sections, dict) else {}
     are_many, any_empty = len(sections) > MAX_SECTIONS, _has_empty_part("/+/".join(sections))
     for path, entry in sections.items():
         if are_many and len(usable) >= MAX_SECTIONS:
@@ -115,7 +92,8 @@ def _sections(sections, notes):
         if is_plain and count.__class__ is int and 0 < count < EXACT and not any_empty:
             usable[path] = (seconds, count)
         elif _is_time(seconds) and not _has_empty_part(path):
-            usable[path] = (float(seconds), _count(count))
+            is_count = finite(count) and count > 0 and float(count).is_integer()
+            usable[path] = (float(seconds), count if is_count else None)
         else:
             notes.append(f"section {shortened(path, 80)!r} has no usable name or seconds: left out")
     return usable
@@ -137,13 +115,11 @@ def _extent(entry, seconds, count):
     """Return first, shortest and longest where they agree with the total, and if the clock waited."""
     waited = entry.get("synchronised")
     waited = waited if isinstance(waited, bool) else None
-    first, least, most = (entry.get(name) for name in ("first_s", "min_s", "max_s"))
-    if not all(map(_is_time, (first, least, most))) or not least <= first <= most:
-        return (None, None, None, waited)
+    first, least, most = times = [entry.get(name) for name in ("first_s", "min_s", "max_s")]
+    agree = all(map(_is_time, times)) and least <= first <= most and count is not None
     # The wait that finds the end of a loader has seconds, and is no occurrence.
-    if count is None or most > seconds * (1 + ROUNDING) or least * count > seconds * (1 + ROUNDING):
-        return (None, None, None, waited)
-    return (float(first), float(least), float(most), waited)
+    agree = agree and max(most, least * count) <= seconds * (1 + ROUNDING)
+    return (*(map(float, times) if agree else (None, None, None)), waited)
 
 
 def _has_empty_part(path):
@@ -153,7 +129,3 @@ def _has_empty_part(path):
 
 def _is_time(seconds):
     return finite(seconds) and seconds >= 0
-
-
-def _count(count):
-    return count if finite(count) and count > 0 and float(count).is_integer() else None

@@ -5,21 +5,21 @@ The runtime is stop less start, in UTC without a zone; until the last heartbeat 
 """
 
 import os
-import re
 import time
 
 from traincost.columns import finite
-from traincost.reading.formats.files import Unreadable, mapping_in, names, parse_json, read_bytes, shortened
+from traincost.reading.formats.by_name import first_of
+from traincost.reading.formats.files import Folder, Unreadable, mapping_in, parse_json, read_bytes, shortened
 from traincost.reading.formats.run import Run, flat, iso, runtime
 from traincost.reading.formats.statuses import COMPLETED, FAILED, KILLED, QUEUED, RUNNING, UNREADABLE
-from traincost.reading.formats.table_columns import moment
+from traincost.reading.formats.table_columns import less, moment
 
 NAME = "sacred"
 TITLE = "Sacred runs (run.json, config.json, metrics.json)"
 RUN_NAME, CONFIG_NAME, METRICS_NAME, OUTPUT_NAME = "run.json", "config.json", "metrics.json", "cout.txt"
 NEEDED = {"experiment", "status", "start_time"}
 SILENT_S = 3600  # without a heartbeat: it comes every ten seconds
-NAMES = re.compile(re.escape(RUN_NAME))
+NAMES, sources = first_of(RUN_NAME, beside=(CONFIG_NAME, OUTPUT_NAME))
 _ENDS = {
     "COMPLETED": (COMPLETED, ""),
     "FAILED": (FAILED, "status is FAILED"),
@@ -29,11 +29,6 @@ _ENDS = {
     "QUEUED": (QUEUED, "status is QUEUED"),
 }
 _HIDDEN = ("__doc__", "__annotations__")
-
-
-def sources(directory, found):
-    """Return the record of a run where the folder holds one, beside what Sacred writes with it."""
-    return [RUN_NAME] if RUN_NAME in found and (CONFIG_NAME in found or OUTPUT_NAME in found) else []
 
 
 def is_sacred(record):
@@ -54,39 +49,34 @@ def read(path, run_id):
         return []
     if not is_sacred(record):
         return []
-    folder = os.path.dirname(path)
-    found, name = names(folder), os.path.basename(folder)
+    folder = Folder(os.path.dirname(path))
     # Each experiment's folder numbers its runs from 1.
     run = Run(run_id, named=False)
-    if CONFIG_NAME in found:
-        config = mapping_in(os.path.join(folder, CONFIG_NAME), parse_json, run.notes)
-        run.config = flat({k: _plain(v) for k, v in config.items() if k not in _HIDDEN}, run.notes)
-    run.scores = _scores(folder, found, record, run.notes)
+    config = folder.mapping(CONFIG_NAME, parse_json, run.notes)
+    run.config = flat({k: _plain(v) for k, v in config.items() if k not in _HIDDEN}, run.notes)
+    run.scores = _scores(folder, record, run.notes)
     start, stop, beat = (moment(record.get(n)) for n in ("start_time", "stop_time", "heartbeat"))
     run.started_at = iso(start)
-    run.runtime_s, reason = runtime(_less(stop if stop is not None else beat, start), "stop less start")
+    run.runtime_s, reason = runtime(less(stop if stop is not None else beat, start), "stop less start")
     run.end(*_ending(record, stop, beat))
     run.reason = run.reason or reason
     host = record.get("host") if isinstance(record.get("host"), dict) else {}
     run.host = str(host.get("hostname") or "")
-    run.device = _device(host.get("gpus"))
+    gpus = host["gpus"].get("gpus") if isinstance(host.get("gpus"), dict) else None
+    models = (str(gpu.get("model") or "") for gpu in gpus or () if isinstance(gpu, dict))
+    run.device = next(models, "")
     experiment = record["experiment"]
-    run.report = str(experiment.get("name") or name) if isinstance(experiment, dict) else name
+    name = experiment.get("name") if isinstance(experiment, dict) else None
+    run.report = str(name or os.path.basename(folder.path))
     return [run]
-
-
-def _less(end, start):
-    return None if end is None or start is None else end - start
 
 
 def _ending(record, stop, beat):
     status = str(record["status"])
     if status == "RUNNING":
         if stop is None and beat is not None and time.time() - beat > SILENT_S:
-            return (
-                KILLED,
-                f"status is RUNNING without a stop, and its last heartbeat was at {iso(beat)}: killed",
-            )
+            silent = f"status is RUNNING without a stop, and its last heartbeat was at {iso(beat)}: killed"
+            return KILLED, silent
         return RUNNING, "status is RUNNING: at work still, or killed"
     known = (UNREADABLE, f"has the status {shortened(status, 80)!r}, which Sacred does not know")
     status, reason = _ENDS.get(status, known)
@@ -105,13 +95,10 @@ def _plain(value):
     return value
 
 
-def _scores(folder, found, record, notes):
+def _scores(folder, record, notes):
     """Return the last value of each metric, and the run's result."""
     scores, result = {}, record.get("result")
-    metrics = (
-        mapping_in(os.path.join(folder, METRICS_NAME), parse_json, notes) if METRICS_NAME in found else {}
-    )
-    for name, series in metrics.items():
+    for name, series in folder.mapping(METRICS_NAME, parse_json, notes).items():
         values = series.get("values") if isinstance(series, dict) else None
         last = values[-1] if isinstance(values, list) and values else None
         last = last.get("value") if isinstance(last, dict) else last
@@ -122,9 +109,3 @@ def _scores(folder, found, record, notes):
         if finite(value):
             scores[f"result.{name}" if name else "result"] = value
     return scores
-
-
-def _device(gpus):
-    listed = gpus.get("gpus") if isinstance(gpus, dict) else None
-    models = [str(gpu.get("model") or "") for gpu in listed or () if isinstance(gpu, dict)]
-    return models[0] if models else ""

@@ -40,6 +40,11 @@ class Report:
     total_s: float | None = None  # of the row Total
     rows: dict = field(default_factory=dict)  # action to (seconds, calls); calls None where not given
 
+    @property
+    def seconds(self):
+        """Those of all rows."""
+        return sum(seconds for seconds, _ in self.rows.values())
+
 
 def read_reports(folder, names):
     """Return the reports in the texts among the `names` in a folder, and notes on those not read.
@@ -137,7 +142,7 @@ def elapsed(reports):
     report before; rows that were not called since are left out.
     """
     chains = []
-    for report in sorted(_distinct(reports), key=_extent):
+    for report in sorted(_distinct(reports), key=lambda report: (report.total_s or 0.0, report.seconds)):
         chain = next((chain for chain in chains if _continues(chain[-1], report)), None)
         if chain is None:
             chains.append([report])
@@ -156,10 +161,6 @@ def _distinct(reports):
         if not any(replace(report, source=other.source) == other for other in kept):
             kept.append(report)
     return kept
-
-
-def _extent(report):
-    return (report.total_s or 0.0, sum(seconds for seconds, _ in report.rows.values()))
 
 
 def _continues(before, report):

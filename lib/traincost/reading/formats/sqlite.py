@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from urllib.parse import quote
 
 from traincost.reading.formats import files
-from traincost.reading.formats.files import Unreadable, read_head, shortened
+from traincost.reading.formats.files import Unreadable, head_of, shortened
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 ENDINGS = (".db", ".sqlite", ".sqlite3")
@@ -38,7 +38,7 @@ def opened(path):
 def _at_rest(path):
     """Yield a path at which nothing is being written, and how it is to be opened."""
     beside = [f"{path}{suffix}" for suffix in ("-wal", "-journal")]
-    in_use = [name for name in beside if _holds_something(name)]
+    in_use = [name for name in beside if head_of(name, 1)]
     if not in_use:
         yield path, "mode=ro&immutable=1"
         return
@@ -48,13 +48,6 @@ def _at_rest(path):
             with files.opened(name, MAX_COPY_MIB) as source, open(copy, "wb") as target:
                 shutil.copyfileobj(source, target, 2**20)
         yield os.path.join(folder, "copy"), "mode=rw"
-
-
-def _holds_something(path):
-    try:
-        return bool(read_head(path, 1))
-    except Unreadable:
-        return False
 
 
 def _connected(location, query):
@@ -78,8 +71,10 @@ class Rows:
         self._connection, self._left, self._steps = connection, 2 * size, 0
         connection.set_progress_handler(self._step, _STEPS_PER_CALL)
         self.tables = {"sqlite_master"}
-        found = self.of("sqlite_master", "SELECT name FROM sqlite_master WHERE type = 'table'")
-        self.tables |= {name for (name,) in found}
+        self.tables |= {
+            name
+            for (name,) in self.of("sqlite_master", "SELECT name FROM sqlite_master WHERE type = 'table'")
+        }
 
     def of(self, table, query):
         """Yield the rows of a query on one table, which may be missing."""

@@ -13,10 +13,11 @@ import re
 from traincost.columns import finite
 from traincost.reading.formats.csv_rows import column, last_of, legs, names_in, number, rows_of
 from traincost.reading.formats.endings import lines_at_end
-from traincost.reading.formats.files import Unreadable, mapping_in, names, parse_json, read_head
+from traincost.reading.formats.files import Folder, Unreadable, head_of, mapping_in, parse_json
 from traincost.reading.formats.run import Run, flat, iso, runtime
 from traincost.reading.formats.statuses import COMPLETED, FILES, NOT_RECORDED, UNKNOWN
 from traincost.reading.formats.yaml_text import parse_yaml
+from traincost.reading.sensitive import vocabulary
 
 NAME = "stable-baselines3"
 TITLE = "Stable-Baselines3, RL Zoo and Spinning Up (monitor.csv, progress.csv, progress.txt)"
@@ -30,15 +31,7 @@ NAMES = re.compile(
 )
 ELAPSED = "time/time_elapsed"
 APPROXIMATE = "runtime is approximate: until the last episode or log ended"
-_PATHS = (
-    "tensorboard_log",
-    "log_folder",
-    "yaml_file",
-    "trained_agent",
-    "save_replay_buffer",
-    "uuid",
-    "track",
-)
+_PATHS = vocabulary("tensorboard_log log_folder yaml_file trained_agent save_replay_buffer uuid track")
 
 
 def sources(directory, found):
@@ -53,22 +46,24 @@ def recognises(path):
     if _MONITOR.fullmatch(name):
         return _beginning(path) is not None
     header = names_in(path)
-    return ELAPSED in header if name == PROGRESS_NAME else _is_spinning(header)
+    if name == PROGRESS_NAME:
+        return ELAPSED in header
+    return "Time" in header and bool({"TotalEnvInteracts", "AverageEpRet"} & set(header))
 
 
 def read(path, run_id):
     """Return the run in the folder of `path`; none where its files are another tool's."""
-    folder = os.path.dirname(path)
-    found = names(folder)
     if not recognises(path):
         return []
-    run = Run(run_id, named=False, notes=[APPROXIMATE])
-    times = [_add_monitors(run, folder, found), _add_progress(run, folder, found)]
-    known = [seconds for seconds in times if seconds]
-    run.runtime_s, run.reason = runtime(max(known) if known else None, "the time of its last episode or log")
-    settings = _zoo(folder, found, run.notes) | _spinning(folder, found, run.notes)
-    run.config = {**flat(settings, run.notes), **run.config} if settings else run.config
-    has_agent = any(f"{env}.zip" in found for env in map(str, (settings.get("env"), settings.get("env_id"))))
+    folder, run = Folder(os.path.dirname(path)), Run(run_id, named=False, notes=[APPROXIMATE])
+    times = [_add_monitors(run, folder), _add_progress(run, folder)]
+    total = max(filter(None, times), default=None)
+    run.runtime_s, run.reason = runtime(total, "the time of its last episode or log")
+    settings = _zoo(folder, run.notes)
+    if SPINNING_NAME in folder:
+        settings |= folder.mapping(SPINNING_CONFIG, parse_json, run.notes)
+    run.config = {**flat(settings, run.notes), **run.config}
+    has_agent = any(f"{settings.get(name)}.zip" in folder for name in ("env", "env_id"))
     run.end(*(COMPLETED, run.reason, FILES) if has_agent else (UNKNOWN, run.reason, NOT_RECORDED))
     return [run]
 
@@ -78,19 +73,18 @@ def read(path, run_id):
 
 def _beginning(path):
     """Return the JSON in the first line of a monitor, or None where there is none."""
+    first = head_of(path, 4096).partition(b"\n")[0]
     try:
-        first = read_head(path, 4096).partition(b"\n")[0]
         found = parse_json(first[1:]) if first.startswith(b"#") else None
     except Unreadable:
         return None
     return found if isinstance(found, dict) and finite(found.get("t_start")) else None
 
 
-def _add_monitors(run, folder, found):
+def _add_monitors(run, folder):
     """Add start, environment and reward; return the time until the last episode of any environment."""
     starts, ends, rewards = [], [], []
-    for name in [name for name in found if _MONITOR.fullmatch(name)][:MAX_ENVIRONMENTS]:
-        path = os.path.join(folder, name)
+    for path in map(folder.of, folder.like(_MONITOR)[:MAX_ENVIRONMENTS]):
         beginning = _beginning(path)
         if beginning is None:
             continue
@@ -112,42 +106,28 @@ def _add_monitors(run, folder, found):
 # -- progress ------------------------------------------------------------------------------
 
 
-def _is_spinning(header):
-    return "Time" in header and bool({"TotalEnvInteracts", "AverageEpRet"} & set(header))
-
-
-def _add_progress(run, folder, found):
+def _add_progress(run, folder):
     """Add the last values that were logged; return the time until then."""
     for name, time_name in ((PROGRESS_NAME, ELAPSED), (SPINNING_NAME, "Time")):
-        path = os.path.join(folder, name)
-        if name not in found or time_name not in names_in(path):
-            continue
-        header, rows = rows_of(path, run.notes)
-        run.fingerprint = repr((header, rows))
-        last = last_of(header, rows)
-        run.scores |= {
-            k: v for k, v in last.items() if not k.startswith("time/") and k not in ("Time", "Epoch")
-        }
-        order = column(header, rows, "time/total_timesteps") or column(header, rows, "Epoch")
-        return legs(column(header, rows, time_name), order or [None] * len(rows))[0]
+        if name in folder and time_name in names_in(folder.of(name)):
+            logged = rows_of(folder.of(name), run.notes)
+            run.fingerprint = repr(logged)
+            values = last_of(*logged).items()
+            run.scores |= {
+                k: v for k, v in values if not k.startswith("time/") and k not in ("Time", "Epoch")
+            }
+            order = column(*logged, "time/total_timesteps") or column(*logged, "Epoch")
+            return legs(column(*logged, time_name), order)[0]
     return None
 
 
 # -- settings ------------------------------------------------------------------------------
 
 
-def _zoo(folder, found, notes):
+def _zoo(folder, notes):
     """Return what RL Zoo was asked and what it took, from the folder of the environment's name."""
-    for name in found:
-        inside = os.path.join(folder, name)
-        if ARGS_NAME in names(inside):
-            asked = mapping_in(os.path.join(inside, ARGS_NAME), parse_yaml, notes)
-            taken = mapping_in(os.path.join(inside, CONFIG_NAME), parse_yaml, notes)
+    for inside in map(Folder, map(folder.of, folder.names)):
+        if ARGS_NAME in inside:
+            asked, taken = (mapping_in(inside.of(n), parse_yaml, notes) for n in (ARGS_NAME, CONFIG_NAME))
             return {k: v for k, v in {**asked, **taken}.items() if k not in _PATHS}
     return {}
-
-
-def _spinning(folder, found, notes):
-    if SPINNING_NAME not in found or SPINNING_CONFIG not in found:
-        return {}
-    return mapping_in(os.path.join(folder, SPINNING_CONFIG), parse_json, notes)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from traincost.columns import SCORE_PREFIX
 from traincost.errors import ParameterError
-from traincost.reading.formats import durations, table_columns, table_kinds, table_numbers
+from traincost.reading.formats import durations, table_columns, table_kinds, table_text
 from traincost.reading.formats.files import Unreadable, shortened
-from traincost.reading.formats.run import Run, described, numbers, runtime
+from traincost.reading.formats.run import Run, added, described, numbers, runtime
 from traincost.reading.formats.statuses import COMPLETED, FILES, OWN_RECORD, UNREADABLE, status_of
 from traincost.reading.formats.table_files import read_rows
 
@@ -36,46 +36,25 @@ _UNIT_ENDING = re.compile(r"_(s|sec|seconds|ms|us|min|minutes|h|hours|b|bytes|[k
 class Table:
     """Which column of a table is what.
 
-    Attributes
-    ----------
-    runtime_column : str, list of str, or None
-        Wall-clock time; of several, their sum. ``runtime_s`` if None.
-    runtime_unit : str
-        One of `TIME_UNITS`.
-    factor_columns : list of str, or None
-        Settings. If None: those named ``config.…``; if there are none, all that is left.
-    cost_columns : dict
-        Column to unit: one of `TIME_UNITS`, `MEMORY_UNITS` (``MB`` is decimal, ``MiB`` is not),
-        ``count``, or empty for a plain number. Those named ``cost_…`` are taken too.
-    score_columns : list of str, or None
-        Those named ``score.…`` are taken too.
-    run_column, status_column, path_column : str
-        ``run_id``, ``status`` and ``path`` if empty and there.
-    sections_table : str
-        Path of the second table, or empty.
-    sections_columns : dict
-        What it calls the columns ``run``, ``section``, ``seconds`` and ``count``, where it has
-        other names for them; the last may be missing.
-    sections_unit : str
-        Of its ``seconds``: one of `TIME_UNITS`.
-
-    Raises
-    ------
-    ParameterError
-        A unit is not known, or a key of `sections_columns` is none.
+    Raises `ParameterError` where a unit is not known, or a key of `sections_columns` is none.
     """
 
-    runtime_column: str | list | None = None
-    runtime_unit: str = "s"
+    runtime_column: str | list | None = None  # wall-clock time; of several, their sum; ``runtime_s`` if None
+    runtime_unit: str = "s"  # one of `TIME_UNITS`
+    # Settings. If None: those named ``config.…``; if there are none, all that is left.
     factor_columns: list | None = None
+    # Column to unit: one of `TIME_UNITS`, `MEMORY_UNITS` (``MB`` is decimal, ``MiB`` is not), ``count``, or
+    # empty for a plain number. Those named ``cost_…`` are taken too.
     cost_columns: dict = field(default_factory=dict)
-    score_columns: list | None = None
-    run_column: str = ""
+    score_columns: list | None = None  # those named ``score.…`` are taken too
+    run_column: str = ""  # ``run_id`` if empty and there, as ``status`` and ``path`` of the next two
     status_column: str = ""
     path_column: str = ""
-    sections_table: str = ""
+    sections_table: str = ""  # path of the second table, or empty
+    # What it calls the columns ``run``, ``section``, ``seconds`` and ``count``, where it has other names for
+    # them; the last may be missing.
     sections_columns: dict = field(default_factory=dict)
-    sections_unit: str = "s"
+    sections_unit: str = "s"  # of its ``seconds``: one of `TIME_UNITS`
 
     def __post_init__(self):
         for name in ("runtime_unit", "sections_unit"):
@@ -95,12 +74,8 @@ def _check_among(what, value, allowed):
 def read_runs(path, table):
     """Return (path, run) of each row of the table at `path`; the path is ``row N`` where it has none.
 
-    Raises
-    ------
-    Unreadable
-        The file is no table, or too large.
-    ParameterError
-        A column that was named is not there, or none has the runtime.
+    Raises `Unreadable` where the file is no table or too large, and `ParameterError` where a column that
+    was named is not there, or none has the runtime.
     """
     columns, rows = read_rows(path)
     kind = table_kinds.known(columns, rows)
@@ -137,11 +112,9 @@ def _roles(columns, rows, table, kind):
         roles["status"] = table_columns.of_statuses(columns, rows)
     roles["cost"] = {name: "" for name in columns if name.startswith("cost_")} | table.cost_columns
     roles["named_cost"] = kind.costs if kind else {}
-    own_scores = [name for name in columns if name.startswith(SCORE_PREFIX)]
-    roles["score"] = {
-        name: name.removeprefix(SCORE_PREFIX) for name in (*own_scores, *(table.score_columns or ()))
-    }
-    roles["score"] = (kind.scores if kind else {}) | roles["score"]
+    scores = [name for name in columns if name.startswith(SCORE_PREFIX)] + list(table.score_columns or ())
+    named_scores = {name: name.removeprefix(SCORE_PREFIX) for name in scores}
+    roles["score"] = (kind.scores if kind else {}) | named_scores
     for name in ("cost_columns", "score_columns", "factor_columns"):
         _check_there(f"`{name}`", getattr(table, name) or (), columns)
     roles["factor"] = _factors(columns, rows, roles, table, kind)
@@ -169,9 +142,7 @@ def _set_runtime(roles, columns, rows, table, kind):
     if not kind:
         _check_there("`runtime_column`", roles["runtime"], columns)
         for name in roles["runtime"]:
-            table_numbers.refuse_ambiguous(
-                name, [c for row, _ in rows if isinstance(c := row.get(name), str)]
-            )
+            table_text.refuse_ambiguous(name, [c for row, _ in rows if isinstance(c := row.get(name), str)])
 
 
 def _factors(columns, rows, roles, table, kind):
@@ -181,10 +152,10 @@ def _factors(columns, rows, roles, table, kind):
     if kind:
         return kind.settings
     own = {name: name.removeprefix("config.") for name in columns if name.startswith("config.")}
-    taken = {*roles["runtime"], *roles["cost"], *roles["score"], "started_at"}
-    taken |= {roles["run"], roles["status"], roles["path"], roles["started"], roles["ended"]}
     if own:
         return own
+    taken = {*roles["runtime"], *roles["cost"], *roles["score"], "started_at"}
+    taken |= {roles[role] for role in ("run", "status", "path", "started", "ended")}
     left = [name for name in columns if name not in taken]
     times_s = [_runtime(row, roles, TIME_UNITS[table.runtime_unit])[0] for row, _ in rows]
     no_settings = table_columns.no_settings(left, rows, times_s)
@@ -278,15 +249,12 @@ def _cost_column(name, unit):
     """
     if unit == "" and name.startswith("cost_"):
         return name, 1.0
-    ending, factor = "", 1.0
-    if unit in TIME_UNITS:
-        ending, factor = "_s", TIME_UNITS[unit]
-    elif unit in MEMORY_UNITS:
-        ending, factor = "_mib", MEMORY_UNITS[unit]
-    elif unit == "count":
-        ending = "" if name.endswith("_count") else "_count"
-    stem = _UNIT_ENDING.sub("", name) if ending in ("_s", "_mib") else name
-    return f"cost_{stem.removeprefix('cost_')}{ending}", factor
+    stem = name.removeprefix("cost_")
+    for ending, units in (("_s", TIME_UNITS), ("_mib", MEMORY_UNITS)):
+        if unit in units:
+            return f"cost_{_UNIT_ENDING.sub('', stem)}{ending}", units[unit]
+    ending = "_count" if unit == "count" and not name.endswith("_count") else ""
+    return f"cost_{stem}{ending}", 1.0
 
 
 # -- sections --------------------------------------------------------------------------------
@@ -329,6 +297,5 @@ def _add_section(run, row, reason, names, factor):
         run.notes.append(f"section {shortened(path, 80)!r}: {why}: left out")
         return
     counted = isinstance(count, int | float) and count > 0 and float(count).is_integer()
-    before_s, before = run.sections.get(path, (0.0, 0))
-    both = before is not None and counted
-    run.sections[path] = (before_s + usable * factor, before + int(count) if both else None)
+    timed = (usable * factor, int(count) if counted else None)
+    run.sections[path] = added(run.sections.get(path, (0.0, 0)), timed)

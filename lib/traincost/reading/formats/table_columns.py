@@ -1,12 +1,13 @@
 """What columns without names of ours are: a runtime, a pair of times, a status, or no setting."""
 
 import re
-from datetime import UTC, datetime
 
 import numpy as np
 
 from traincost.columns import finite
 from traincost.reading.formats import durations
+from traincost.reading.formats.csv_rows import number
+from traincost.reading.formats.run import seconds_of
 from traincost.reading.formats.statuses import is_status
 
 MIN_ROWS = 5  # from which on a column is held against the runtime, or is a counter
@@ -18,13 +19,9 @@ _DURATION = re.compile(
 )
 _IN_SECONDS = re.compile(r".*_(s|sec|seconds)", re.IGNORECASE)
 _PAIRS = (
-    *(
-        ("started_at", "ended_at"),
-        ("started_at", "finished_at"),
-        ("start_time", "end_time"),
-        ("start", "end"),
-    ),
-    *(("started", "ended"), ("started", "finished"), ("start_time", "stop_time"), ("begin", "end")),
+    *(("started_at", "ended_at"), ("started_at", "finished_at"), ("start_time", "end_time")),
+    *(("start", "end"), ("started", "ended"), ("started", "finished"), ("start_time", "stop_time")),
+    ("begin", "end"),
     *(("datetime_start", "datetime_complete"), ("start_date", "end_date"), ("start_ts", "end_ts")),
     *(("created_at", "finished_at"), ("created_at", "completed_at"), ("start", "stop"), ("start", "finish")),
 )
@@ -73,22 +70,21 @@ def of_start_and_end(columns, rows):
 
 def between(start, end):
     """Return the seconds between two times, or None where one of them is none."""
-    first, last = moment(start), moment(end)
-    return None if first is None or last is None else last - first
+    return less(moment(end), moment(start))
+
+
+def less(end, start):
+    """Return end less start, or None where one of them is not known."""
+    return None if end is None or start is None else end - start
 
 
 def moment(value):
     """Return a time in seconds since 1970: ISO 8601, or a number of s, ms, µs or ns; None for another."""
     if isinstance(value, str):
-        try:
-            at = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
-            return at.replace(tzinfo=at.tzinfo or UTC).timestamp()
-        except (ValueError, OverflowError):
-            pass
-        try:
-            value = float(value)
-        except ValueError:
-            return None
+        at_s = seconds_of(value.strip())
+        if at_s is not None:
+            return at_s
+        value = number(value)
     if isinstance(value, bool) or not finite(value) or value <= 1e8:
         return None
     while value > 1e11:
@@ -124,9 +120,7 @@ def _is_counter(name, cells, n_rows):
     if len(texts) < n_rows or _SEED.search(name) or not all(map(_WHOLE.fullmatch, texts)):
         return False
     values = list(map(int, texts))
-    if values == list(range(n_rows)):
-        return True
-    return len(set(values)) == n_rows and bool(_COUNTER.search(name))
+    return values == list(range(n_rows)) or (len(set(values)) == n_rows and bool(_COUNTER.search(name)))
 
 
 def _is_function(cells, runtime_s):
@@ -145,7 +139,7 @@ def _is_function(cells, runtime_s):
     x, y = np.array(pairs, dtype=float).T
     if min(len(np.unique(x)), len(np.unique(y))) < MIN_ROWS:
         return False
-    return any(_is_line(f(x), f(y)) for f in (np.asarray, np.log) if f is np.asarray or (y > 0).all())
+    return _is_line(x, y) or bool((y > 0).all() and _is_line(np.log(x), np.log(y)))
 
 
 def _is_line(x, y):

@@ -11,10 +11,9 @@ import os
 
 import pyarrow as pa
 
-from traincost.reading.formats.files import Unreadable, parse_json, read_bytes, read_head, shortened
+from traincost.reading.formats.files import Unreadable, head_of, parse_json, read_bytes, read_head, shortened
 from traincost.reading.formats.run import flat
-from traincost.reading.formats.table_numbers import plain
-from traincost.reading.formats.table_text import INDEX, cells, decoded
+from traincost.reading.formats.table_text import INDEX, cells, decoded, plain
 
 MAX_TABLE_MIB = 64
 MAX_ROWS = 200_000
@@ -43,13 +42,9 @@ def read_rows(path):
 
 def is_maybe(path):
     """Say whether a text file is a table after all: what ``sacct`` printed."""
-    if os.path.splitext(path)[1].lower() != MAYBE:
-        return False
-    try:
-        first = read_head(path, 1024).decode("utf-8", "replace").partition("\n")[0]
-    except Unreadable:
-        return False
-    return "JobID" in first and "State" in first
+    is_text = os.path.splitext(path)[1].lower() == MAYBE
+    first = head_of(path, 1024).partition(b"\n")[0] if is_text else b""
+    return b"JobID" in first and b"State" in first
 
 
 def is_list(path):
@@ -67,16 +62,12 @@ def _csv(text):
     _check_columns(columns)
     rows = []
     for line in lines:
-        rows.append(_csv_row(names, line))
+        found = zip(names, line, strict=False)
+        row = {name: cell for name, cell in found if cell != "" and not INDEX.fullmatch(name)}
+        is_whole = len(line) == len(names)
+        rows.append((row, "" if is_whole else f"has {len(line)} cells under {len(names)} columns"))
         _check_size(len(rows), len(columns))
     return columns, plain(columns, rows, separator)
-
-
-def _csv_row(columns, cells):
-    found = zip(columns, cells, strict=False)
-    row = {name: cell for name, cell in found if cell != "" and not INDEX.fullmatch(name)}
-    reason = "" if len(cells) == len(columns) else f"has {len(cells)} cells under {len(columns)} columns"
-    return row, reason
 
 
 def _json_list(content):
@@ -93,9 +84,7 @@ def _json_list(content):
 
 def _json_lines(content):
     columns, rows, n_cells = {}, [], 0
-    for line in content.splitlines():
-        if not line.strip():
-            continue
+    for line in filter(bytes.strip, content.splitlines()):
         row, reason = _json_row(line)
         rows.append((row, reason))
         columns.update(dict.fromkeys(row))
@@ -126,7 +115,9 @@ def _parquet(path):
             _check_columns(columns)
             rows = []
             for batch in file.iter_batches(_BATCH, columns=columns):
-                rows += [(row, "") for row in _batch_rows(batch)]
+                for row in _without_nanoseconds(batch).to_pylist():
+                    cells = {name: _plain(value) for name, value in row.items() if value is not None}
+                    rows.append((_flat(cells), ""))
         return list(dict.fromkeys(name for row, _ in rows for name in row) or columns), rows
     except (pa.ArrowException, OSError, ValueError) as problem:
         raise Unreadable(f"is no Parquet that can be read: {shortened(problem, 120)}") from None
@@ -139,13 +130,6 @@ def _check_parquet(metadata):
     _check_size(metadata.num_rows, metadata.num_columns)
 
 
-def _batch_rows(batch):
-    """Yield rows: a column's name stands as it is, a dot in it included; what is nested is flattened."""
-    for row in _without_nanoseconds(batch).to_pylist():
-        cells = {name: _plain(value) for name, value in row.items() if value is not None}
-        yield _flat(cells)
-
-
 def _without_nanoseconds(batch):
     """Return a batch whose durations Python can hold: those in nanoseconds become microseconds."""
     for i, column in enumerate(batch.schema):
@@ -156,6 +140,7 @@ def _without_nanoseconds(batch):
 
 
 def _flat(cells):
+    """Return cells with what is nested flattened; the name of a column stays, a dot in it included."""
     flattened = {}
     for name, value in cells.items():
         found = flat({"": value}, [])

@@ -7,93 +7,59 @@ SLURM's ``sacct``; what the pages of Weights & Biases and MLflow export; ``mlflo
 import re
 from dataclasses import dataclass, field
 
-from traincost.reading.formats import codecarbon_rows, slurm
-from traincost.reading.formats.table_splits import after_the_fall, measured
+from traincost.reading.formats import codecarbon_rows
 
 _WANDB = ("Name", "State", "Created", "Runtime")
 _WANDB_BASE = {
-    *(
-        "Name",
-        "Agent",
-        "State",
-        "Notes",
-        "User",
-        "Tags",
-        "Created",
-        "Runtime",
-        "Sweep",
-        "ID",
-        "Group",
-        "Job Type",
-    ),
-    *(
-        "Updated",
-        "End Time",
-        "Hostname",
-        "Host",
-        "Commit",
-        "GitHub",
-        "GPU Count",
-        "GPU Type",
-        "Command",
-        "Ended",
-    ),
-    *("Python Version", "Operating System", "Path", "Entity", "Project", "Description", "Relative Time"),
+    *("Name", "Agent", "State", "Notes", "User", "Tags", "Created", "Runtime", "Sweep", "ID", "Group"),
+    *("Job Type", "Updated", "End Time", "Hostname", "Host", "Commit", "GitHub", "GPU Count", "GPU Type"),
+    *("Command", "Ended", "Python Version", "Operating System", "Path", "Entity", "Project", "Description"),
+    "Relative Time",
 }
 _MLFLOW = ("Start Time", "Duration", "Run ID", "Status")
 _MLFLOW_BASE = {
     *_MLFLOW,
-    "Name",
-    "Source Type",
-    "Source Name",
-    "User",
-    "Experiment ID",
-    "Experiment Name",
-    "Version",
+    *("Name", "Source Type", "Source Name", "User", "Experiment ID", "Experiment Name", "Version"),
 }
+_SLURM = {"JobID", "State"}
+_SLURM_ELAPSED = ("Elapsed", "ElapsedRaw")
+_SLURM_SETTINGS = ("JobName", "Partition", "WorkDir", "QOS", "Constraints")
+_RESOURCES = ("AllocTRES", "ReqTRES", "TRES", "AllocGRES")
+_GPU = re.compile(
+    r"(?:^|,)gres/gpu(?::([\w.\-]+))?=(\d{1,6})|(?:^|,)gpu(?::([a-zA-Z][\w.\-]*))?[:=](\d{1,6})"
+)
+MIN_ROWS = 4  # from which on the number of different values tells what was measured
+_MEASURED = re.compile(
+    r"(^|[._/\-\s(])(loss|acc|accuracy|auc|auroc|f1|f_?score|precision|recall|rmse|mse|mae|r2|bleu|rouge|perplexity|"
+    r"ppl|map|miou|iou|psnr|ssim|reward|return|score|error|wer|val|valid|test|eval)($|[._/\-\s)@\d])",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What the columns of a tool's table are; a column that is named nowhere is nothing.
+    """What the columns of a tool's table are; a column that is named nowhere is nothing."""
 
-    Attributes
-    ----------
-    title : str
-        What a person calls it.
-    runtime, run, status, path : str
-        Columns; empty for none.
-    started, ended : str
-        Columns of times; their difference is the runtime where `runtime` is empty.
-    settings, scores, costs : dict
-        Column to the name of the setting, score or cost.
-    rows : callable, or None
-        Of the rows, those that are runs, and what was left out or put together, in words.
-    machine : callable, or None
-        Of a row, its (devices, device, host).
-    note : str
-        What is to be said of every run.
-    """
-
-    title: str
-    runtime: str = ""
+    title: str  # what a person calls it
+    runtime: str = ""  # a column, as the next three; empty for none
     run: str = ""
     status: str = ""
     path: str = ""
-    started: str = ""
+    started: str = ""  # a column of times, as `ended`; their difference is the runtime where that is empty
     ended: str = ""
-    settings: dict = field(default_factory=dict)
+    settings: dict = field(default_factory=dict)  # column to the name of the setting, score or cost
     scores: dict = field(default_factory=dict)
     costs: dict = field(default_factory=dict)
-    rows: object = None
-    machine: object = None
-    note: str = ""
+    rows: object = None  # of the rows, those that are runs, and what was left out or put together, in words
+    machine: object = None  # of a row, its (devices, device, host)
+    note: str = ""  # what is to be said of every run
 
 
 def known(columns, rows):
     """Return the `Kind` of a table, or None where it is no tool's."""
     names = set(columns)
-    if names >= slurm.NEEDED and names & slurm.ELAPSED:
+    if names >= _SLURM and names & set(_SLURM_ELAPSED):
         return _slurm(columns)
     if names.issuperset(_WANDB) and names & {"Sweep", "User", "Tags", "Notes", "Agent", "ID"}:
         return _wandb(columns, rows)
@@ -108,25 +74,55 @@ def known(columns, rows):
     return None
 
 
+# -- SLURM: the documentation of ``sacct`` says what the columns hold -----------------------------
+
+
 def _slurm(columns):
-    elapsed = next(name for name in ("Elapsed", "ElapsedRaw") if name in columns)
     return Kind(
         "SLURM's accounting (sacct)",
-        runtime=elapsed,
+        runtime=next(name for name in _SLURM_ELAPSED if name in columns),
         run="JobID",
         status="State",
         started="Start" if "Start" in columns else "",
-        settings={name: name for name in slurm.SETTINGS if name in columns},
-        rows=slurm.jobs,
-        machine=slurm.machine,
+        settings={name: name for name in _SLURM_SETTINGS if name in columns},
+        rows=_jobs,
+        machine=_given,
     )
+
+
+def _jobs(rows):
+    """Return the rows of jobs, and what is said of the others: a step has a dot in its id."""
+    found = [(row, reason) for row, reason in rows if "." not in str(row.get("JobID", ""))]
+    steps = len(rows) - len(found)
+    return found, [f"{steps} rows are steps of jobs, whose time they repeat: not counted"] if steps else []
+
+
+def _given(row):
+    """Return the (devices, device, host) that a job was given.
+
+    A typed device (``gres/gpu:a100=4``) says again what ``gres/gpu=4`` says.
+    """
+    node = str(row.get("NodeList", ""))
+    for name in _RESOURCES:
+        counts, types = [], []
+        for one, n, other, m in _GPU.findall(str(row.get(name, ""))):
+            kind = one or other
+            (types if kind else counts).append((kind, int(n or m)))
+        total = sum(n for _, n in counts) or sum(n for _, n in types)
+        if total:
+            return float(total), ", ".join(sorted({kind for kind, _ in types})), node
+    return None, "", "" if node.lower() in ("none assigned", "none") else node
+
+
+# -- other tools -----------------------------------------------------------------------------
 
 
 def _wandb(columns, rows):
     rest = [name for name in columns if name not in _WANDB_BASE]
-    scores = after_the_fall(rest) or [name for name in rest if measured(name, rows)]
+    scores = _after_the_fall(rest) or [name for name in rest if _is_measured(name, rows)]
     names = [row.get("Name") for row, _ in rows]
     unique = len(set(names)) == len(names) and None not in names
+    host = "Hostname" if "Hostname" in columns else "Host"
     return Kind(
         "an export of Weights & Biases' page",
         runtime="Runtime",
@@ -135,14 +131,14 @@ def _wandb(columns, rows):
         started="Created",
         settings={name: name for name in rest if name not in scores},
         scores={name: name for name in scores},
-        machine=_of_columns("GPU Type", next((n for n in ("Hostname", "Host") if n in columns), "")),
+        machine=lambda row: (None, str(row.get("GPU Type", "")), str(row.get(host, ""))),
         note="read from a table that W&B's page exported: runtimes in whole seconds",
     )
 
 
 def _mlflow(columns, rows):
     rest = [name for name in columns if name not in _MLFLOW_BASE]
-    scores = [name for name in rest if measured(name, rows)]
+    scores = [name for name in rest if _is_measured(name, rows)]
     return Kind(
         "an export of MLflow's page",
         runtime="Duration",
@@ -168,17 +164,15 @@ def _search_runs(columns):
 
 
 def _optuna(columns):
-    has_duration = "duration" in columns
-    values = {name: name for name in columns if re.fullmatch(r"values?(_.*)?", name)}
     return Kind(
         "Optuna's frame of trials",
-        runtime="duration" if has_duration else "",
+        runtime="duration" if "duration" in columns else "",
         run="number",
         status="state",
         started="datetime_start" if "datetime_start" in columns else "",
         ended="datetime_complete" if "datetime_complete" in columns else "",
         settings=_prefixed(columns, "params_"),
-        scores=values,
+        scores={name: name for name in columns if re.fullmatch(r"values?(_.*)?", name)},
     )
 
 
@@ -201,5 +195,25 @@ def _prefixed(columns, prefix):
     return {name: name.removeprefix(prefix) for name in columns if name.startswith(prefix)}
 
 
-def _of_columns(device, host):
-    return lambda row: (None, str(row.get(device, "")), str(row.get(host, "")) if host else "")
+# -- settings and measurements, where nothing marks them ------------------------------------------
+
+
+def _after_the_fall(names):
+    """Return the names from where an alphabetical order begins anew; none where that is not once.
+
+    >>> _after_the_fall(["lr", "seed", "epoch", "loss"])
+    ['epoch', 'loss']
+    """
+    falls = [i for i in range(1, len(names)) if names[i].casefold() < names[i - 1].casefold()]
+    return names[falls[0] :] if len(falls) == 1 else []
+
+
+def _is_measured(name, rows):
+    """Say whether a column holds what was measured: by its name, or as numbers that hardly repeat."""
+    texts = [str(row[name]).strip() for row, _ in rows if name in row]
+    if not texts or not all(map(_NUMBER.fullmatch, texts)):
+        return False
+    if _MEASURED.search(name):
+        return True
+    has_fractions = any(not float(text).is_integer() for text in texts)
+    return len(texts) >= MIN_ROWS and has_fractions and len(set(texts)) > len(texts) / 2

@@ -153,9 +153,8 @@ def _gathered(home):
     """Return the events of a run's directory and of those in it that are parts of it."""
     folders = [home, *_members(home)]
     paths = [os.path.join(folder, name) for folder in folders for name in _event_files(folder)]
-    found, notes = [], []
-    if len(paths) > MAX_FILES:
-        notes.append(f"event files beyond the first {MAX_FILES} are left out")
+    is_cut = len(paths) > MAX_FILES
+    found, notes = [], [f"event files beyond the first {MAX_FILES} are left out"] if is_cut else []
     for path in paths[:MAX_FILES]:
         events = _events(path)
         _rename(events, os.path.relpath(os.path.dirname(path), home))
@@ -337,12 +336,10 @@ def _varint(record, at):
 
 def _add_scalar(events, value, wall_s):
     number = wire.single(wire.last(value, 2, bytes))
-    tensor = wire.last(value, 8, bytes)
-    if number is None and tensor is not None:
-        number = _scalar_tensor(wire.message(tensor))
     if number is None:
-        return
-    _set_scalar(events, wire.text(wire.last(value, 1, bytes, b"")), number, wall_s)
+        number = _scalar_tensor(wire.last_message(value, 8))
+    if number is not None:
+        _set_scalar(events, wire.last_text(value, 1), number, wall_s)
 
 
 def _set_scalar(events, tag, number, wall_s):
@@ -354,9 +351,8 @@ def _set_scalar(events, tag, number, wall_s):
 
 def _scalar_tensor(tensor):
     """Return the number of a float or double without dimensions, or None."""
-    kind, content = wire.last(tensor, 1, int, 0), wire.last(tensor, 4, bytes, b"")
-    shape = wire.message(wire.last(tensor, 2, bytes, b""))
-    if shape.get(2) or kind not in (1, 2):
+    kind, content = wire.last(tensor, 1, int), wire.last(tensor, 4, bytes)
+    if kind not in (1, 2) or wire.last_message(tensor, 2).get(2):
         return None
     if kind == 1:
         return wire.single(content or wire.last(tensor, 5, bytes))
@@ -365,21 +361,15 @@ def _scalar_tensor(tensor):
 
 def _hparams(value):
     """Return the hparams plugin's messages in one value of a summary: one or none."""
-    metadata = wire.message(wire.last(value, 9, bytes, b""))
-    plugins = wire.inside(metadata, 1)
-    return [
-        wire.message(wire.last(plugin, 2, bytes, b""))
-        for plugin in plugins
-        if wire.last(plugin, 1, bytes) == b"hparams"
-    ]
+    plugins = wire.inside(wire.last_message(value, 9), 1)
+    return [wire.last_message(plugin, 2) for plugin in plugins if wire.last(plugin, 1, bytes) == b"hparams"]
 
 
 def _add_hparams(events, content):
     for session in wire.inside(content, 3):
         events.sessions += 1
         for entry in wire.inside(session, 1):
-            name = wire.text(wire.last(entry, 1, bytes, b""))
-            events.hparams[name] = _value(wire.message(wire.last(entry, 2, bytes, b"")))
+            events.hparams[wire.last_text(entry, 1)] = _value(wire.last_message(entry, 2))
     for ending in wire.inside(content, 4):
         events.endings.append(wire.last(ending, 1, int, 0))
 

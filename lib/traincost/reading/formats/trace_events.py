@@ -64,8 +64,8 @@ class Trace:
     facts: dict = field(default_factory=dict)  # name (`_FACTS`) to the values found outside the events
     n_events: int = 0  # with a time
     n_unusable: int = 0  # without a usable one
-    first_us: float = float("inf")  # when the first event began
-    last_us: float = float("-inf")  # when the last one ended
+    first_us: float = inf  # when the first event began
+    last_us: float = -inf  # when the last one ended
     starts_us: array = field(default_factory=lambda: array("d"))
     durations_us: array = field(default_factory=lambda: array("d"))
     labels: array = field(default_factory=lambda: array("l"))  # indices into `names`
@@ -129,9 +129,8 @@ def _chunks(path):
         size = file.seek(0, 2)
         file.seek(0)
         limit = min(MAX_TRACE_MIB * 2**20, max(64 * 2**20, MAX_RATIO * size))
-        yield (
-            _unpacked(gzip.GzipFile(fileobj=file), limit) if packed else iter(lambda: file.read(_CHUNK), b"")
-        )
+        plain = iter(lambda: file.read(_CHUNK), b"")
+        yield _unpacked(gzip.GzipFile(fileobj=file), limit) if packed else plain
 
 
 def _unpacked(file, limit):
@@ -234,11 +233,9 @@ def _taken(scanner, buffer):
     """Return what is left of a buffer of events without those that are whole; None where none is."""
     end = len(buffer)
     for _ in range(_TRIES):
-        end = buffer.rfind(b"}", 0, end)
-        between = _BETWEEN.match(buffer, end) if end >= 0 else None
-        while end >= 0 and between is None:
-            end = buffer.rfind(b"}", 0, end)
-            between = _BETWEEN.match(buffer, end) if end >= 0 else None
+        between = None
+        while between is None and (end := buffer.rfind(b"}", 0, end)) >= 0:
+            between = _BETWEEN.match(buffer, end)
         if between is None:
             return None
         try:

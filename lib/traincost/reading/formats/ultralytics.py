@@ -11,8 +11,9 @@ import os
 import re
 
 from traincost.reading.formats import events_beside
+from traincost.reading.formats.by_name import first_of
 from traincost.reading.formats.csv_rows import column, last_of, legs, names_in, number, rows_of
-from traincost.reading.formats.files import Unreadable, mapping_in, names, read_bytes
+from traincost.reading.formats.files import Folder, mapping_in, text_of
 from traincost.reading.formats.run import Run, flat, runtime
 from traincost.reading.formats.statuses import COMPLETED, FAILED, FILES, KILLED, NOT_RECORDED, UNKNOWN
 from traincost.reading.formats.yaml_text import parse_yaml
@@ -21,7 +22,7 @@ NAME = "ultralytics"
 TITLE = "Ultralytics and YOLOv5 runs (args.yaml or opt.yaml, results.csv)"
 ARGS_NAME, OPT_NAME, HYP_NAME = "args.yaml", "opt.yaml", "hyp.yaml"
 RESULTS_NAME, OLD_RESULTS_NAME = "results.csv", "results.txt"
-NAMES = re.compile("|".join(map(re.escape, (ARGS_NAME, OPT_NAME, RESULTS_NAME))))
+NAMES, sources = first_of(ARGS_NAME, OPT_NAME, RESULTS_NAME)  # they stand for the run's folder
 NO_TIME = (
     "its runtime is not known: results.csv has no time (it has one since Ultralytics 8.3.9) and no event "
     "file lies beside it"
@@ -32,41 +33,33 @@ _NO_SCORES = re.compile(r"epoch|time|(lr|x)/.*")
 _END_PLOTS = re.compile(r"confusion_matrix.*\.png|(Box|Mask|Pose)?(PR|F1|P|R)_curve\.png")
 
 
-def sources(directory, found):
-    """Return the settings of a run, else its results: they stand for the run's folder."""
-    return [name for name in (ARGS_NAME, OPT_NAME, RESULTS_NAME) if name in found][:1]
-
-
 def recognises(path):
     """Say whether a file is of such a run, by its content."""
-    return bool(_kind(path, names(os.path.dirname(path)))[0])
+    return bool(_kind(path, Folder(os.path.dirname(path)))[0])
 
 
 def read(path, run_id):
     """Return the run in the folder of `path`; none where the file is another tool's."""
-    folder = os.path.dirname(path)
-    found = names(folder)
-    kind, settings = _kind(path, found)
+    folder = Folder(os.path.dirname(path))
+    kind, settings = _kind(path, folder)
     if not kind:
         return []
     run = Run(run_id, named=False)
     run.config = flat({k: v for k, v in settings.items() if k not in _IDENTITY}, run.notes)
     run.devices, run.device = _devices(settings.get("device"))
-    header, rows = (
-        rows_of(os.path.join(folder, RESULTS_NAME), run.notes) if RESULTS_NAME in found else ([], [])
-    )
+    run.parts = [RESULTS_NAME] if RESULTS_NAME in folder else []
+    results = header, rows = rows_of(folder.of(RESULTS_NAME), run.notes) if run.parts else ([], [])
+    run.fingerprint = repr(results) if rows else ""
     last = last_of(header, rows)
-    run.fingerprint = repr((header, rows)) if rows else ""
     run.scores = {name: value for name, value in last.items() if not _NO_SCORES.fullmatch(name)}
-    run.parts = [RESULTS_NAME] if RESULTS_NAME in found else []
-    _add_time(run, folder, found, header, rows)
-    _add_end(run, kind, settings, header, rows, found, folder)
+    _add_time(run, folder, results)
+    _add_end(run, kind, settings, results, folder)
     return [run]
 
 
-def _kind(path, found):
+def _kind(path, folder):
     """Return which of the two wrote a file (empty for neither), and the settings."""
-    folder, name = os.path.split(path)
+    name = os.path.basename(path)
     if name == RESULTS_NAME:
         header = names_in(path)
         is_ours = bool(header) and header[0] == "epoch" and any(map(_LOSS.fullmatch, header))
@@ -77,8 +70,8 @@ def _kind(path, found):
         return ("ultralytics" if is_ours else ""), settings
     if not {"weights", "epochs"} <= settings.keys() or not {"imgsz", "img_size", "img"} & settings.keys():
         return "", {}
-    if not isinstance(settings.get("hyp"), dict) and HYP_NAME in found:
-        settings["hyp"] = mapping_in(os.path.join(folder, HYP_NAME), parse_yaml, [])
+    if not isinstance(settings.get("hyp"), dict) and HYP_NAME in folder:
+        settings["hyp"] = folder.mapping(HYP_NAME, parse_yaml, [])
     return "yolov5", settings
 
 
@@ -95,25 +88,24 @@ def _devices(device):
     return (float(len(parts)), "") if parts and all(part.isdigit() for part in parts) else (None, "")
 
 
-def _add_time(run, folder, found, header, rows):
-    times, epochs = column(header, rows, "time"), column(header, rows, "epoch")
-    total, n_legs = legs(times, epochs) if times else (None, 0)
+def _add_time(run, folder, results):
+    total, n_legs = legs(column(*results, "time"), column(*results, "epoch"))
     if total:
         run.runtime_s, run.reason = runtime(total, "time in results.csv")
         if n_legs > 1:
             run.notes.append(f"resumed: {n_legs} legs are one run, whose times add up")
-    elif not events_beside.add(run, folder, found):
+    elif not events_beside.add(run, folder):
         run.reason = NO_TIME
 
 
-def _add_end(run, kind, settings, header, rows, found, folder):
+def _add_end(run, kind, settings, results, folder):
     """Set how the run ended, by its epochs and what it left."""
-    asked, reached = number(str(settings.get("epochs"))), _reached(kind, header, rows, found, folder)
+    asked, reached = number(str(settings.get("epochs"))), _reached(kind, results, folder)
     if reached is None:
         run.end(FAILED, "has no row in results.csv: it stopped before its first epoch ended", FILES)
     elif not asked:
         run.end(UNKNOWN, run.reason, NOT_RECORDED)
-    elif reached >= asked or _stopped_early(run, settings, header, rows, found):
+    elif reached >= asked or _stopped_early(run, settings, results, folder):
         run.end(COMPLETED, run.reason, FILES)
         if reached < asked:
             run.notes.append(f"stopped early: {reached:g} of {asked:g} epochs")
@@ -121,28 +113,23 @@ def _add_end(run, kind, settings, header, rows, found, folder):
         run.end(KILLED, f"reached {reached:g} of {asked:g} epochs: killed, or at work still", FILES)
 
 
-def _reached(kind, header, rows, found, folder):
+def _reached(kind, results, folder):
     """Return how many epochs were done; YOLOv5 counts them from 0, and wrote them without names before."""
-    epochs = [epoch for epoch in column(header, rows, "epoch") if epoch is not None]
+    epochs = [epoch for epoch in column(*results, "epoch") if epoch is not None]
     if epochs:
         return max(epochs) + (min(epochs) == 0 or kind == "yolov5")
-    if OLD_RESULTS_NAME not in found:
-        return None
-    try:
-        lines = read_bytes(os.path.join(folder, OLD_RESULTS_NAME)).decode("utf-8", "replace").split("\n")
-    except Unreadable:
-        return None
+    lines = text_of(folder.of(OLD_RESULTS_NAME)).split("\n") if OLD_RESULTS_NAME in folder else []
     done = [number(line.split("/")[0]) for line in lines if "/" in line[:12]]
     return done[-1] + 1 if done and done[-1] is not None else None
 
 
-def _stopped_early(run, settings, header, rows, found):
+def _stopped_early(run, settings, results, folder):
     """Say whether training ended on purpose: at its limit in hours, or for its patience."""
     hours, patience = number(str(settings.get("time"))), number(str(settings.get("patience")))
     if hours and run.runtime_s and run.runtime_s >= 0.95 * hours * 3600:
         return True
-    if "results.png" in found and any(map(_END_PLOTS.fullmatch, found)):
+    if "results.png" in folder and folder.like(_END_PLOTS):
         return True
-    best = [name for name in header if "mAP" in name and ("50-95" in name or "0.5:0.95" in name)]
-    scores = [score or 0.0 for score in column(header, rows, best[0])] if best else []
+    best = [name for name in results[0] if "mAP" in name and ("50-95" in name or "0.5:0.95" in name)]
+    scores = [score or 0.0 for score in column(*results, best[0])] if best else []
     return bool(patience and scores) and len(scores) - 1 - scores.index(max(scores)) >= patience

@@ -15,14 +15,15 @@ whose power W&B sampled: those of the run's own process, where it tells them fro
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from traincost.columns import finite
 from traincost.reading.formats import endings, files, json_lines
-from traincost.reading.formats.files import Unreadable, mapping_in, parse_json, read_bytes, shortened
+from traincost.reading.formats.files import Folder, Unreadable, parse_json, read_bytes, shortened
 from traincost.reading.formats.power import Samples, add_energy
-from traincost.reading.formats.run import Run, flat, iso, runtime, without_identity
+from traincost.reading.formats.run import Run, flat, iso, runtime, seconds_of, without_identity
 from traincost.reading.formats.statuses import (
     COMPLETED,
     CONSOLE,
@@ -53,28 +54,26 @@ NAMES = re.compile("|".join([_LOG.pattern, *map(re.escape, (CONFIG_NAME, SUMMARY
 
 def sources(directory, names):
     """Return a run's logs, or in the directory of its files the one that stands for them."""
-    logs = [name for name in names if _LOG.fullmatch(name)]
-    in_run = os.path.basename(directory) == "files" and _FOLDER.fullmatch(
-        os.path.basename(os.path.dirname(directory))
-    )
-    candidates = (SUMMARY_NAME, METADATA_NAME, CONFIG_NAME) if in_run else (SUMMARY_NAME, METADATA_NAME)
-    return logs + [name for name in candidates if name in names][:1]
+    home, folder = os.path.split(directory)
+    in_run = folder == "files" and _FOLDER.fullmatch(os.path.basename(home))
+    candidates = (SUMMARY_NAME, METADATA_NAME, *([CONFIG_NAME] if in_run else []))
+    return [*filter(_LOG.fullmatch, names), *[name for name in candidates if name in names][:1]]
 
 
 def read(path, run_id):
     """Return the one run that has `path` among its files."""
     folder, name = os.path.split(path)
     if _LOG.fullmatch(name):
-        alone = len([other for other in files.names(folder) if _LOG.fullmatch(other)]) == 1
-        place = _Place(folder, path, os.path.join(folder, "files") if alone else "")
+        alone = len(Folder(folder).like(_LOG)) == 1
+        place = _Place(folder, path, Folder(os.path.join(folder, "files") if alone else ""))
         parts = ["."] if alone else []
     elif os.path.basename(folder) == "files":
-        home = os.path.dirname(folder)
-        logs = [other for other in files.names(home) if _LOG.fullmatch(other)]
-        place = _Place(home, os.path.join(home, logs[0]) if len(logs) == 1 else "", folder)
+        home = Folder(os.path.dirname(folder))
+        logs = home.like(_LOG)
+        place = _Place(home.path, home.of(logs[0]) if len(logs) == 1 else "", Folder(folder))
         parts = [".."]
     else:
-        place, parts = _Place(folder, "", folder), ["."]
+        place, parts = _Place(folder, "", Folder(folder)), ["."]
     run = _run(place, run_id)
     run.parts = parts
     return [run]
@@ -86,7 +85,7 @@ class _Place:
 
     home: str
     log: str
-    files: str
+    files: Folder
 
 
 # -- a run ---------------------------------------------------------------------------------
@@ -94,16 +93,21 @@ class _Place:
 
 def _run(place, run_id):
     log = read_log(place.log) if place.log else None
-    own_id = _own_id(place, log)
+    own_id, local_start = _told_by_name(place)
+    own_id = (log and log.run_id) or own_id
     run = Run(own_id or run_id, named=bool(own_id))
     config, bookkeeping = _config(place, log, run.notes)
-    summary = _json(place, SUMMARY_NAME, run.notes) or (log.summary if log else {})
-    metadata = _json(place, METADATA_NAME, [])
+    summary = place.files.mapping(SUMMARY_NAME, parse_json, run.notes) or (log.summary if log else {})
+    metadata = place.files.mapping(METADATA_NAME, parse_json, [])
     started_s = log.started_s if log and log.started_s else bookkeeping.get("start_time")
-    started_s = float(started_s) if finite(started_s) else _moment(metadata.get("startedAt"))
+    started_s = float(started_s) if finite(started_s) else seconds_of(metadata.get("startedAt"))
     run.config = without_identity(flat(config, run.notes), own_id, started_s, run.notes)
-    run.started_at = iso(started_s) or _local_start(place)
-    run.scores = _scores(summary)
+    run.started_at = iso(started_s) or local_start
+    # By their dotted paths; media and W&B's own aside.
+    logged = {
+        k: v for k, v in summary.items() if not (k.startswith("_") or (isinstance(v, dict) and "_type" in v))
+    }
+    run.scores = {name: value for name, value in flat(logged, []).items() if finite(value)}
     run.runtime_s, reason = _runtime(summary, log, run.notes)
     debug = _debug(place)
     run.end(*_ending(place, log, summary, metadata, debug))
@@ -120,10 +124,10 @@ def _run(place, run_id):
 def _events(place):
     """Return the power in the log of system metrics that older versions kept among the run's files."""
     power = Samples()
-    if not place.files or EVENTS_NAME not in files.names(place.files):
+    if EVENTS_NAME not in place.files:
         return power
     try:
-        for row in json_lines.objects(os.path.join(place.files, EVENTS_NAME)):
+        for row in json_lines.objects(place.files.of(EVENTS_NAME)):
             time_s = row.get("_timestamp")
             for name, watts in row.items() if finite(time_s) else ():
                 if finite(watts):
@@ -152,40 +156,22 @@ def _text(mapping, name):
     return value if isinstance(value, str) else str(value) if isinstance(value, int) else ""
 
 
-def _moment(text):
-    """Return an ISO time without a zone, which W&B means as UTC, in seconds since 1970; or None."""
-    try:
-        at = datetime.fromisoformat(text.replace("Z", "+00:00")) if isinstance(text, str) else None
-        return at and at.replace(tzinfo=at.tzinfo or UTC).timestamp()
-    except (ValueError, OverflowError):
-        return None
-
-
-def _own_id(place, log):
-    """Return W&B's id of the run: from its log, or its directory's name; a link's target's."""
-    if log and log.run_id:
-        return log.run_id
+def _told_by_name(place):
+    """Return what the names of a run's directory (a link's target's) and log tell: its id and local start."""
     name = _LOG.fullmatch(os.path.basename(place.log))
     folder = _FOLDER.fullmatch(os.path.basename(os.path.realpath(place.home)))
-    return name[1] if name else folder[2] if folder else ""
-
-
-def _local_start(place):
-    """Return the start in the directory's name, which has the machine's own time and no zone."""
-    folder = _FOLDER.fullmatch(os.path.basename(os.path.realpath(place.home)))
-    try:
-        return datetime.strptime(folder[1], "%Y%m%d_%H%M%S").isoformat() if folder else ""
-    except ValueError:
-        return ""
+    start = ""
+    with suppress(ValueError):
+        start = datetime.strptime(folder[1], "%Y%m%d_%H%M%S").isoformat() if folder else ""
+    return name[1] if name else folder[2] if folder else "", start
 
 
 def _config(place, log, notes):
     """Return the settings, and W&B's own entry among them."""
     config = log.config if log else {}
-    path = os.path.join(place.files, CONFIG_NAME)
-    if place.files and CONFIG_NAME in files.names(place.files):
+    if CONFIG_NAME in place.files:
         try:
-            content = parse_yaml(read_bytes(path))
+            content = parse_yaml(read_bytes(place.files.of(CONFIG_NAME)))
         except Unreadable as problem:
             notes.append(f"{CONFIG_NAME} {problem}" + ("" if log else ": the settings are unknown"))
         else:
@@ -199,13 +185,6 @@ def _config(place, log, notes):
     bookkeeping = config.get("_wandb")
     settings = {key: value for key, value in config.items() if key not in _BOOKKEEPING}
     return settings, bookkeeping if isinstance(bookkeeping, dict) else {}
-
-
-def _json(place, name, notes):
-    """Return the object in a JSON file among the run's files; empty where there is none."""
-    if not place.files or name not in files.names(place.files):
-        return {}
-    return mapping_in(os.path.join(place.files, name), parse_json, notes)
 
 
 def _runtime(summary, log, notes):
@@ -234,7 +213,7 @@ def _ending(place, log, summary, metadata, debug):
         return FAILED, f"ended with exit code {shortened(code, 20)}"
     if state == "finished" or (isinstance(code, int) and not isinstance(code, bool)):
         return COMPLETED, ""
-    console = endings.of_console(os.path.join(place.files, OUTPUT_NAME)) if place.files else None
+    console = endings.of_console(place.files.of(OUTPUT_NAME)) if place.files.path else None
     if debug and debug.exit_code is not None:
         if not debug.exit_code:
             return COMPLETED, "", DEBUG_LOG
@@ -261,46 +240,32 @@ class _Debug:
 
 def _debug(place):
     """Return what the debug log in the run's directory says; None where there is none."""
-    path = os.path.join(place.home, "logs", DEBUG_NAME)
-    if not place.files or DEBUG_NAME not in files.names(os.path.dirname(path)):
+    logs = Folder(os.path.join(place.home, "logs") if place.files.path else "")
+    if DEBUG_NAME not in logs:
         return None
+    path = logs.of(DEBUG_NAME)
     try:
         first = files.read_head(path, 64).decode("utf-8", "replace")
         lines = endings.lines_at_end(path)
     except Unreadable:
         return None
     codes = [match[1] for line in lines if (match := _EXIT_CODE.search(line))]
-    times = [_clock(line) for line in (first, *lines) if _DEBUG_TIME.match(line)]
-    times = [at for at in times if at is not None]
-    span_s = (times[-1] - times[0]).total_seconds() if len(times) > 1 else 0.0
+    stamps = [seconds_of(match[0]) for line in (first, *lines) if (match := _DEBUG_TIME.match(line))]
+    times = [at for at in stamps if at is not None]
+    span_s = times[-1] - times[0] if times else 0.0
     return _Debug(int(codes[-1]) if codes else None, max(0.0, span_s))
-
-
-def _clock(line):
-    try:
-        return datetime.fromisoformat(_DEBUG_TIME.match(line)[0])
-    except ValueError:
-        return None
 
 
 def _leg(log, summary, metadata, debug):
     """Return how long this part of the run took by itself, where what lies here tells; else None."""
     if debug and debug.exit_code is not None and debug.span_s:
         return debug.span_s
-    started_s, last_s = _moment(metadata.get("startedAt")), summary.get("_timestamp")
+    started_s, last_s = seconds_of(metadata.get("startedAt")), summary.get("_timestamp")
     if started_s and finite(last_s) and last_s > started_s:
         return float(last_s - started_s)
     if log and log.earlier_s and log.exit_runtime_s > log.earlier_s:
         return float(log.exit_runtime_s - log.earlier_s)
     return None
-
-
-def _scores(summary):
-    """Return the finite numbers of a summary by their dotted paths; media and W&B's own aside."""
-    notes = []
-    own = {key: value for key, value in summary.items() if not key.startswith("_")}
-    shown = {k: v for k, v in own.items() if not (isinstance(v, dict) and "_type" in v)}
-    return {name: value for name, value in flat(shown, notes).items() if finite(value)}
 
 
 def _twin(place, own_id):
@@ -310,18 +275,19 @@ def _twin(place, own_id):
     around = os.path.dirname(place.home)
     for name in files.names(around):
         folder = _FOLDER.fullmatch(name)
-        if folder and (own_id == folder[2] if own_id else _same(place.files, around, name)):
+        other = os.path.join(around, name, "files")
+        if folder and (own_id == folder[2] if own_id else _are_equal(place.files.path, other)):
             return name
     return ""
 
 
-def _same(own, around, name):
+def _are_equal(*folders):
     """Say whether the settings and summary in two directories are equal to the byte."""
-    other = os.path.join(around, name, "files")
-    for file in (SUMMARY_NAME, CONFIG_NAME):
-        try:
-            if read_bytes(os.path.join(own, file)) != read_bytes(os.path.join(other, file)):
-                return False
-        except Unreadable:
-            return False
-    return True
+    try:
+        contents = [
+            [read_bytes(os.path.join(folder, name)) for name in (SUMMARY_NAME, CONFIG_NAME)]
+            for folder in folders
+        ]
+    except Unreadable:
+        return False
+    return contents[0] == contents[1]

@@ -67,18 +67,18 @@ def read_log(path):
 
 def _add(log, fields):
     for run in wire.inside(fields, _RUN):
-        log.run_id = wire.text(wire.last(run, 1, bytes, b"")) or log.run_id
-        log.group = wire.text(wire.last(run, 6, bytes, b"")) or log.group
-        log.host = wire.text(wire.last(run, 13, bytes, b"")) or log.host
+        log.run_id = wire.last_text(run, 1) or log.run_id
+        log.group = wire.last_text(run, 6) or log.group
+        log.host = wire.last_text(run, 13) or log.host
         log.earlier_s = wire.last(run, 20, int, 0) or log.earlier_s
         for config in wire.inside(run, 4):
             _update(log.config, config, 1)
         for start in wire.inside(run, 17):
-            log.started_s = wire.last(start, 1, int, 0) + wire.last(start, 2, int, 0) / 1e9
+            log.started_s = wire.last_time(start)
     for machine in wire.inside(fields, _ENVIRONMENT):
-        log.program = wire.text(wire.last(machine, 6, bytes, b"")) or log.program
-        log.host = wire.text(wire.last(machine, 12, bytes, b"")) or log.host
-        log.gpu = wire.text(wire.last(machine, 18, bytes, b"")) or log.gpu
+        log.program = wire.last_text(machine, 6) or log.program
+        log.host = wire.last_text(machine, 12) or log.host
+        log.gpu = wire.last_text(machine, 18) or log.gpu
     for config in wire.inside(fields, _CONFIG):
         _update(log.config, config, 1)
     for summary in wire.inside(fields, _SUMMARY):
@@ -94,9 +94,9 @@ def _add(log, fields):
 def _add_power(power, sampled):
     """Take the power of GPUs from what was sampled of the machine at one time."""
     for time in wire.inside(sampled, 2):
-        time_s = wire.last(time, 1, int, 0) + wire.last(time, 2, int, 0) / 1e9
+        time_s = wire.last_time(time)
         for item in wire.inside(sampled, 3):
-            name = wire.text(wire.last(item, 1, bytes, b""))
+            name = wire.last_text(item, 1)
             watts = _item_value(item) if is_power(name) else None
             if finite(watts):
                 power.add(name, time_s, watts)
@@ -106,7 +106,7 @@ def _update(values, message, number):
     """Set in `values` the items of a message: a key or a path of keys, and JSON."""
     for item in wire.inside(message, number):
         keys = [wire.text(key) for key in item.get(2, ()) if isinstance(key, bytes)]
-        keys = keys[:MAX_DEPTH] or [wire.text(wire.last(item, 1, bytes, b""))]
+        keys = keys[:MAX_DEPTH] or [wire.last_text(item, 1)]
         place = values
         for key in keys[:-1]:
             inner = place.get(key)

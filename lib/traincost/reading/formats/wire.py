@@ -60,6 +60,21 @@ def last(fields, number, kind, default=None):
     return values[-1] if values and isinstance(values[-1], kind) else default
 
 
+def last_text(fields, number):
+    """Return the last value of a field as text; empty where it has none."""
+    return text(last(fields, number, bytes, b""))
+
+
+def last_message(fields, number):
+    """Return the fields of the last message in a field; empty where it has none."""
+    return message(last(fields, number, bytes, b""))
+
+
+def last_time(fields):
+    """Return a ``google.protobuf.Timestamp`` in seconds since 1970."""
+    return last(fields, 1, int, 0) + last(fields, 2, int, 0) / 1e9
+
+
 def inside(fields, number):
     """Return the messages in a field that may be repeated, as `message` reads them."""
     return [message(value) for value in fields.get(number, ()) if isinstance(value, bytes)]
