@@ -16,7 +16,7 @@ _HOMES = {
     "summary": "results.summary",
     "effects": "results.effects",
     "levels": "results.levels",
-    "listing": "results.listing",
+    "listing": "results.snapshot",
     "occurrences": "results.occurrences",
     "differences": "results.differences",
     "shares": "results.shares",

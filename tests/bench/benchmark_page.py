@@ -13,8 +13,7 @@ from benchmarks import judged, missed
 from traincost.pages import publish
 from traincost.printing import significant, time_unit
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, label_rows, plain_log_axis
-from traincost.results.numbers import N_LISTED, key, number_of, plural
-from traincost.results.prose import Name, Number, say
+from traincost.results.prose import N_LISTED, Name, Number, key, number_of, plural, say
 from traincost.results.result import Headline, Items, Result
 from traincost.results.svg import MUTED, SERIES
 from traincost.results.tables import Heading, Table

@@ -20,10 +20,10 @@ from traincost.errors import RefusedNotebook
 from traincost.pages import outputs, parameters
 from traincost.pages.gathering import Gathered
 from traincost.results import html, markup
+from traincost.results.html import END, NO_FORMULAS, TEMPLATES
 from traincost.results.prose import say
 from traincost.results.provenance import parameters_table, versions_table
 from traincost.results.result import MIME, PAGE_HTML, More, as_html, table_data
-from traincost.results.style import END, NO_FORMULAS, TEMPLATES
 
 SITE_START, SITE_END = "<!--site-->", "<!--/site-->"  # around what `traincost site` writes into a page
 # A style sheet, as a page has its own, and where in a notebook a table is whole.

@@ -9,17 +9,23 @@ from traincost.analysis.fields import Field
 from traincost.analysis.sections import timing
 from traincost.analysis.verdicts import TOO_FEW
 from traincost.columns import SCORE_PREFIX
-from traincost.printing import count, effect_texts, time_parts, time_text
-from traincost.results import fluid, labelled
-from traincost.results.names import hue, part_names
-from traincost.results.numbers import key, number_of, plural
-from traincost.results.prose import Name, Number, say
+from traincost.printing import count, effect_texts, time_parts
+from traincost.results import labelled, mean_bars
+from traincost.results.prose import (
+    Name,
+    Number,
+    key,
+    number_as,
+    number_of,
+    numbers_as,
+    say,
+    with_more,
+)
 from traincost.results.result import Answer, Bars
 
 SIDES = ("before", "after")
 LEAST_SEEN = 0.005  # of the longer run: a part that a reader may ask about
 N_CHANGED = 2  # settings named in the lead
-_BESIDE = ["n_runs", "mean_s", "shortest_s", "longest_s"]
 
 
 def answer(before, after, changed, changes, made_of, columns, sentences):
@@ -51,23 +57,20 @@ def answer(before, after, changed, changes, made_of, columns, sentences):
 def _finding(row, columns):
     """The headline: how much, as far as it can be told, and what it did to the scores."""
     scores = columns[columns["column"].str.startswith(SCORE_PREFIX)]
-    return say("{change}{scores}", change=_change(row), scores=_scores(scores))
-
-
-def _change(row):
-    if row.verdict == analysis.SAME:
-        return say("Runs take exactly the same time")
-    if row.verdict == TOO_FEW:
-        return say("There are too few pairs of runs to tell a change")
-    if row.verdict == analysis.APART:
-        return say("Before and after cannot be told apart")
-    if row.verdict == analysis.NOT_SLOWER:
-        return say("Runs are not slower than before")
-    is_more = row.log_ratio > 0
     value, *ends = (abs(float(x)) for x in (row.change, row.low, row.high))
-    way, time = ("slower", "more") if is_more else ("faster", "less")
+    way, time = ("slower", "more") if row.log_ratio > 0 else ("faster", "less")
     text = effect_texts(value, *sorted(ends), signed=False)[0]
-    return say("Runs take {x} {time} time", x=Number(f"change.{way}", value, text), time=time)
+    said = _CHANGES.get(row.verdict, "Runs take {x} {time} time")
+    return say(said + "{scores}", x=Number(f"change.{way}", value, text), time=time, scores=_scores(scores))
+
+
+# The headline, where it does not say how much.
+_CHANGES = {
+    analysis.SAME: "Runs take exactly the same time",
+    TOO_FEW: "There are too few pairs of runs to tell a change",
+    analysis.APART: "Before and after cannot be told apart",
+    analysis.NOT_SLOWER: "Runs are not slower than before",
+}
 
 
 def _scores(scores):
@@ -92,15 +95,12 @@ def _with(changed):
         say("{s} at {b} instead of {a}", s=Name(row.setting), a=Name(row.before), b=Name(row.after))
         for row in changed.head(N_CHANGED).itertuples()
     ]
-    if len(changed) > N_CHANGED:
-        listed.append(say("{n} more changed", n=number_of("changed.n_more", len(changed) - N_CHANGED)))
-    return say("With {listed},", listed=listed)
+    return say("With {l},", l=with_more(listed, len(changed), "changed.n_more", "more changed"))
 
 
 def _took(made_of, has_lead):
-    texts = time_parts([made_of.before_s, made_of.after_s], max(made_of.before_s, made_of.after_s))
-    ends = (("mean.after_s", made_of.after_s, texts[1]), ("mean.before_s", made_of.before_s, texts[0]))
-    b, a = (Number(name, float(value), text) for name, value, text in ends)
+    ends = made_of.before_s, made_of.after_s
+    a, b = numbers_as(("mean.before_s", "mean.after_s"), ends, time_parts(ends, max(ends)))
     return say("{first} mean run took {b} instead of {a}.", first="a" if has_lead else "A", b=b, a=a)
 
 
@@ -110,45 +110,28 @@ def _part(made_of):
     if not len(moved) or not made_of.change_s:
         return None
     row = moved.iloc[0]
-    texts = time_parts([abs(row["total_s"]), abs(made_of.change_s)], made_of.change_s)
-    part, whole = (
-        Number(name, float(value), text)
-        for name, value, text in zip(
-            (key("part", row["part"], "total_s"), "mean.change_s"),
-            (row["total_s"], made_of.change_s),
-            texts,
-            strict=True,
-        )
-    )
+    values = row["total_s"], made_of.change_s
+    texts = time_parts(map(abs, values), made_of.change_s)
+    t, total = numbers_as((key("part", row["part"], "total_s"), "mean.change_s"), values, texts)
+    said = "Of the {total} {way}, {t} is {part}{how}."
     if row["total_s"] * made_of.change_s < 0 or abs(row["total_s"]) > abs(made_of.change_s):
-        return say(
-            "Most changed {part}, by {t}, against {total} in all.", part=_called(row), t=part, total=whole
-        )
+        said = "Most changed {part}, by {t}, against {total} in all."
     return say(
-        "Of the {total} {way}, {t} is {part}{how}.",
+        said,
         way="saved" if made_of.change_s < 0 else "added",
-        t=part,
-        total=whole,
-        part=_called(row),
+        t=t,
+        total=total,
+        part="other configurations having been run" if row["part"] == MIX else Name(row["part"]),
         how=_how(row),
     )
-
-
-def _called(row):
-    return "other configurations having been run" if row["part"] == MIX else Name(row["part"])
 
 
 def _how(row):
     """How often the part ran, where most of its change comes of that."""
     if not np.isfinite(row["count_s"]) or abs(row["count_s"]) < abs(row["call_s"]):
         return ""
-    base = ("part", row["part"])
-    return say(
-        ", which ran {b} instead of {a} {times}",
-        a=Number(key(*base, "count_before"), float(row["count_before"]), count(row["count_before"])),
-        b=Number(key(*base, "count_after"), float(row["count_after"]), count(row["count_after"])),
-        times=plural(row["count_before"], "time"),
-    )
+    a, b = (number_as(key("part", row["part"], n), row[n], count) for n in ("count_before", "count_after"))
+    return say(", which ran {b} instead of {a} {a:time|times}", a=a, b=b)
 
 
 def _bars(before, after):
@@ -158,21 +141,9 @@ def _bars(before, after):
         return None
     sides = np.repeat([0, 1], [len(before.collection.runs), len(after.collection.runs)])
     means = mean_runs(t, Field("side", "levels", SIDES, sides)).reindex(SIDES)
-    columns = list(means.columns.drop(_BESIDE))
-    named = part_names(columns)
     longest = float(means["mean_s"].max())
-    rows = [
-        fluid.Level(
-            side,
-            tuple(
-                fluid.Part(named[part], max(0.0, float(row[part])), text, hue(part, before.section_kinds))
-                for part, text in zip(columns, time_parts(row[columns], longest), strict=True)
-            ),
-            time_text(row["mean_s"]),
-        )
-        for side, row in means.iterrows()
-    ]
-    untimed = means[columns[-1]].max() > LEAST_SEEN * longest
+    rows = [mean_bars.level_of(side, row, longest, before.section_kinds) for side, row in means.iterrows()]
+    untimed = means.drop(columns=mean_bars.BESIDE).iloc[:, -1].max() > LEAST_SEEN * longest
     hatched = "; hatched: no section timed it" if untimed else ""
     return Bars(
         "sides",

@@ -15,8 +15,7 @@ from traincost.printing import (
     two,
 )
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, cut, label_rows, percent_axis
-from traincost.results.numbers import number_of
-from traincost.results.prose import Number, say
+from traincost.results.prose import number_of, say
 from traincost.results.svg import INK, MUTED, REST, SERIES
 from traincost.results.tables import Bar, Heading, Table, as_printed
 
@@ -195,7 +194,7 @@ def unpaired_table(frame):
     """The runs that have no counterpart."""
     return Table(
         "unpaired",
-        say("Runs without a pair: {n}.", n=Number("unpaired.n", len(frame), count(len(frame)))),
+        say("Runs without a pair: {n}.", n=number_of("unpaired.n", len(frame))),
         (
             Heading("run_id", "run"),
             Heading("side", "side"),

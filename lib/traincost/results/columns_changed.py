@@ -6,29 +6,37 @@ from traincost.analysis import comparison as analysis
 from traincost.analysis.verdicts import TOO_FEW
 from traincost.columns import SCORE_PREFIX, column
 from traincost.printing import MISSING, change_text, count, difference_texts, probability, span
-from traincost.results.numbers import N_LISTED, N_NAMED, key, number_of, plural
-from traincost.results.prose import Name, Number, say
+from traincost.results.prose import (
+    N_LISTED,
+    N_NAMED,
+    Name,
+    key,
+    number_as,
+    number_of,
+    numbers_as,
+    say,
+    with_more,
+)
 from traincost.results.tables import Heading, Table, as_printed
 
 
 def scores_changed(columns):
     """Which scores and cost columns changed, so that a speed-up that costs accuracy shows."""
     if not len(columns):
-        return [say("Neither scores nor cost columns are recorded on both sides.")]
-    said = []
+        yield say("Neither scores nor cost columns are recorded on both sides.")
+        return
     for what, rows in (
         ("score", columns[columns["column"].str.startswith(SCORE_PREFIX)]),
         ("cost column", columns[columns["column"].str.startswith("cost_")]),
     ):
         moved = rows[rows["verdict"].isin((analysis.MORE, analysis.LESS))]
         if len(moved):
-            said.append(say("Changed {w}: {rows}.", w=plural(len(moved), what), rows=_moved(moved)))
+            yield say("Changed {w}{n:|s}: {rows}.", w=what, n=len(moved), rows=_moved(moved))
         elif len(rows) and (rows["verdict"] == TOO_FEW).all():
-            said.append(say("There are too few runs to tell whether a {w} changed.", w=what))
+            yield say("There are too few runs to tell whether a {w} changed.", w=what)
         elif len(rows):
             within = _within(rows) if what == "score" else ""
-            said.append(say("No {w} changed that can be told from chance{within}.", w=what, within=within))
-    return said
+            yield say("No {w} changed that can be told from chance{within}.", w=what, within=within)
 
 
 def _within(rows):
@@ -36,14 +44,12 @@ def _within(rows):
     listed = []
     varying = rows[rows["low"].notna() & rows["verdict"].ne(analysis.SAME)]
     for row in varying.head(N_NAMED).itertuples():
+        keys = [key("column", row.column, end) for end in ("low", "high")]
         texts = difference_texts(row.change, row.low, row.high, signed=True)[1:]
-        ends = [
-            Number(key("column", row.column, end), float(getattr(row, end)), text)
-            for end, text in zip(("low", "high"), texts, strict=True)
-        ]
+        low, high = numbers_as(keys, (row.low, row.high), texts)
         name = Name(row.column.removeprefix(SCORE_PREFIX))
-        listed.append(say("{n} by {low} to {high}", n=name, low=ends[0], high=ends[1]))
-    return say("; the intervals allow for a change of {rows}", rows=listed) if listed else ""
+        listed.append(say("{n} by {low} to {high}", n=name, low=low, high=high))
+    return say("[; the intervals allow for a change of {rows}]", rows=listed)
 
 
 def _moved(rows):
@@ -56,16 +62,12 @@ def _moved(rows):
         )
         for row in rows.head(N_LISTED).itertuples()
     ]
-    if len(rows) > N_LISTED:
-        what = rows["column"].iloc[0].partition("_")[0].partition(".")[0]
-        listed.append(say("{n} more", n=number_of(f"{what}.n_more_changed", len(rows) - N_LISTED)))
-    return listed
+    what = rows["column"].iloc[0].partition("_")[0].partition(".")[0]
+    return with_more(listed, len(rows), f"{what}.n_more_changed")
 
 
 def _value(name, side, value):
-    return Number(
-        key("column", name, side), float(value), column(name.removeprefix(SCORE_PREFIX)).text(value)
-    )
+    return number_as(key("column", name, side), value, column(name.removeprefix(SCORE_PREFIX)).text)
 
 
 def scores_table(frame):
@@ -122,16 +124,13 @@ def columns_table(frame):
 def _printed(frame):
     """Return the columns with each value as it is printed."""
     names = [name.removeprefix(SCORE_PREFIX) for name in frame["column"]]
-    texts = [_change(row) for row in frame.itertuples()]
-    return frame.assign(
-        name=names,
-        **{
-            f"{side}_text": [column(name).text(value) for name, value in zip(names, frame[side], strict=True)]
-            for side in ("before", "after")
-        },
-        difference=[change for change, _ in texts],
-        interval=[interval for _, interval in texts],
-    )
+    texts = {
+        f"{side}_text": [column(name).text(value) for name, value in zip(names, frame[side], strict=True)]
+        for side in ("before", "after")
+    }
+    changes = [_change(row) for row in frame.itertuples()]
+    difference, interval = zip(*changes, strict=True) if changes else ((), ())
+    return frame.assign(name=names, **texts, difference=difference, interval=interval)
 
 
 def _change(row):

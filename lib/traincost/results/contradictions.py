@@ -15,8 +15,7 @@ from traincost.estimation.contradictions import (
 )
 from traincost.estimation.estimates import DISAGREE
 from traincost.printing import significant
-from traincost.results.numbers import first_names, key, number_of, plural
-from traincost.results.prose import Number, say
+from traincost.results.prose import Number, first_names, key, number_of, say
 from traincost.results.tables import Heading, Table, of_one, setting
 
 HUGE = 1e9  # from which a number of a claim is printed as a power of ten
@@ -24,46 +23,54 @@ HUGE = 1e9  # from which a number of a claim is printed as a power of ten
 _KINDS = {
     IMPOSSIBLE: (
         "n_impossible",
-        "The implied utilisation of {n} {systems} is above one, which is impossible: one of the figures is "
+        "The implied utilisation of {n} {n:system|systems} is above one, which is impossible: one of the "
+        "figures is "
         "wrong ({who}).",
     ),
     APART_ASSUMED: (
         "n_apart_assumed",
-        "The two measures of {n} {systems} differ by more than a factor of {factor} at the utilisation that "
+        "The two measures of {n} {n:system|systems} differ by more than a factor of {factor} at the "
+        "utilisation that "
         "is assumed, since none is stated ({who}).",
     ),
     APART: (
         "n_apart",
-        "The two measures of {n} {systems} differ by more than a factor of {factor} at the utilisation that "
+        "The two measures of {n} {n:system|systems} differ by more than a factor of {factor} at the "
+        "utilisation that "
         "is stated ({who}).",
     ),
     SUSPICIOUS: (
         "n_suspicious",
-        "The implied utilisation of {n} {systems} is above {high}, which few implementations reach ({who}).",
+        "The implied utilisation of {n} {n:system|systems} is above {high}, which few implementations reach "
+        "({who}).",
     ),
     STATED_APART: (
         "n_stated",
-        "The total stated for {n} {systems} is more than a factor of {factor} from what the next best "
+        "The total stated for {n} {n:system|systems} is more than a factor of {factor} from what the next "
+        "best "
         "evidence gives ({who}).",
     ),
     FINETUNE_APART: (
         "n_finetune",
-        "What is stated for the fine-tuning of {n} {systems} is more than a factor of {factor} from what its "
+        "What is stated for the fine-tuning of {n} {n:system|systems} is more than a factor of {factor} from "
+        "what its "
         "figures count to ({who}).",
     ),
     SCOPES: (
         "n_scopes",
-        "The operations of {n} {systems} trained from a base are above what the hardware named could do: one "
+        "The operations of {n} {n:system|systems} trained from a base are above what the hardware named "
+        "could do: one "
         "of the figures is of the base ({who}).",
     ),
     WORDS: (
         "n_words",
-        "The total stated for {n} {systems} is four thirds of the operations counted: words may stand for "
+        "The total stated for {n} {n:system|systems} is four thirds of the operations counted: words may "
+        "stand for "
         "tokens ({who}).",
     ),
     PERCENTAGE: (
         "n_percentages",
-        "The utilisation of {n} {systems} stands as a percentage among fractions ({who}).",
+        "The utilisation of {n} {n:system|systems} stands as a percentage among fractions ({who}).",
     ),
     PROJECTIONS: (
         "n_projections",
@@ -84,11 +91,10 @@ def contradiction_blocks(own, claims, estimated):
     estimated : DataFrame
         The estimates.
     """
-    said = _own(own)
+    said = [*_own(own)]
     if not said and not len(claims):
         said = [say("No contradiction was found among the figures.")]
-    said += _possible(own, estimated) + _printed(claims)
-    return said, _own_table(own), _claims_table(claims)
+    return [*said, *_possible(own, estimated), *_printed(claims)], _own_table(own), _claims_table(claims)
 
 
 def _own(own):
@@ -97,38 +103,27 @@ def _own(own):
         "factor": Number("contradictions.factor", DISAGREE, f"{DISAGREE:g}"),
         "high": Number("contradictions.high", SUSPICIOUS_UTILISATION, f"{SUSPICIOUS_UTILISATION:g}"),
     }
-    said = []
     for kind, (name, words) in _KINDS.items():
         who = own.loc[own["kind"].eq(kind), "subject"]
         if len(who):
             n = number_of(key("contradictions", name), len(who))
-            systems = plural(len(who), "system")
-            said.append(say(words, n=n, systems=systems, who=first_names(who), **limits))
-    return said
+            yield say(words, n=n, who=first_names(who), **limits)
 
 
 def _possible(own, estimated):
     """Say that no implied utilisation is impossible, where none is and there are some."""
     n = estimated["implied_utilisation"].notna().sum()
-    if not n or own["kind"].eq(IMPOSSIBLE).any():
-        return []
-    return [
-        say(
+    if n and not own["kind"].eq(IMPOSSIBLE).any():
+        yield say(
             "None of the implied utilisations ({n}) is above one, which would be impossible.",
             n=number_of("utilisation.n", n),
         )
-    ]
 
 
 def _printed(claims):
-    if not len(claims):
-        return []
-    return [say("Printed claims differ about {n}: name the source of any of them.", n=_things(claims))]
-
-
-def _things(claims):
-    n = number_of("contradictions.n_claims", len(claims))
-    return say("{n} {things}", n=n, things=plural(len(claims), "thing"))
+    if len(claims):
+        n = number_of("contradictions.n_claims", len(claims))
+        yield say("Printed claims differ about {n} {n:thing|things}: name the source of any of them.", n=n)
 
 
 def _own_table(frame):

@@ -5,8 +5,7 @@ import numpy as np
 from traincost.analysis import verdicts
 from traincost.printing import count, probability, two
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, label_rows
-from traincost.results.numbers import number_of
-from traincost.results.prose import say
+from traincost.results.prose import number_of, say
 from traincost.results.svg import INK, SERIES
 from traincost.results.tables import Bar, Heading, Table
 

@@ -7,8 +7,7 @@ from traincost.estimation.estimates import DISAGREE
 from traincost.estimation.uncertainty import LEVEL
 from traincost.printing import count, percent, share_text, significant
 from traincost.results.estimate_tables import BAND
-from traincost.results.numbers import key, number_of, plural
-from traincost.results.prose import Number, When, say
+from traincost.results.prose import When, key, number_as, number_of, say
 from traincost.results.result import More
 from traincost.results.tables import Heading, Table, of_one
 
@@ -33,18 +32,16 @@ def _ranked(estimated):
         for kind in evidence.RANKS
         if counts.get(kind, 0)
     ]
-    said = [say("The best estimates, the strongest evidence first: {kinds}.", kinds=kinds)] if kinds else []
-    n_apart = int((~estimated["consistent"]).sum())
+    if kinds:
+        yield say("The best estimates, the strongest evidence first: {kinds}.", kinds=kinds)
+    n_apart = (~estimated["consistent"]).sum()
     if n_apart:
-        said.append(
-            say(
-                "The figures of {n} {systems} contradict each other, and are in no fit of one measure on the "
-                "other.",
-                n=number_of("evidence.n_inconsistent", n_apart),
-                systems=plural(n_apart, "system"),
-            )
+        yield say(
+            "The figures of {n} {n:system|systems} contradict each other, and are in no fit of one measure "
+            "on "
+            "the other.",
+            n=number_of("evidence.n_inconsistent", n_apart),
         )
-    return said
 
 
 def _kinds_table(estimated):
@@ -102,7 +99,7 @@ def _classes_table(estimated):
         say(
             "What such intervals of {level} hold of the totals that Epoch AI's list of {month} records, by "
             "class.",
-            level=Number("classes.level", LEVEL, percent(LEVEL)),
+            level=number_as("classes.level", LEVEL, percent),
             month=When("2025-08"),
         ),
         (

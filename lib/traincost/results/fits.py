@@ -5,10 +5,8 @@ import pandas as pd
 
 from traincost.estimation import estimates
 from traincost.printing import SPACE, power, significant, two
-from traincost.results.beside import name_points
-from traincost.results.figures import Figure, axes_of, labels_on_grid, powers_of_ten, thinned
-from traincost.results.numbers import eta, key, number_of, plural
-from traincost.results.prose import Name, Number, say
+from traincost.results.figures import Figure, axes_of, labels_on_grid, name_points, powers_of_ten, thinned
+from traincost.results.prose import Name, Number, eta, key, number_as, number_of, say
 from traincost.results.result import More
 from traincost.results.svg import GRID, MUTED, PAGE, SERIES
 from traincost.results.tables import Heading, Table, of_one
@@ -41,21 +39,15 @@ def conversion_blocks(estimated, fit, pairs="consistent", elsewhere=""):
 
 
 def _derived(derived):
-    if not len(derived):
-        return []
-    outside = int(derived["outside"].sum())
-    return [
-        say(
-            "Of {n} {systems} without hardware burden, the fit gives one{outside}.",
+    if len(derived):
+        outside = derived["outside"].sum()
+        yield say(
+            "Of {n} {n:system|systems} without hardware burden, the fit gives one[ ({outside} of them "
+            "outside "
+            "the fitted range)].",
             n=number_of("conversion.n_derived", len(derived)),
-            systems=plural(len(derived), "system"),
-            outside=say(
-                " ({n} of them outside the fitted range)", n=number_of("conversion.n_outside", outside)
-            )
-            if outside
-            else "",
+            outside=number_of("conversion.n_outside", outside) if outside else None,
         )
-    ]
 
 
 def _derived_table(derived, fit):
@@ -81,12 +73,16 @@ def _derived_table(derived, fit):
 
 def _conversion(points, fit, elsewhere=""):
     """What the conversion fit is, and how little it pins down."""
+    n_counts = points["operations_flop"].nunique()
+    is_shared = not elsewhere and n_counts < len(points)
     return say(
-        "Over {n} systems{where} with both measures, log₁₀ burden is {a} + {b} · log₁₀ operations (R² {r}). "
-        "{repeated}A value converted by the fit is derived, not measured, and its prediction interval is "
+        "Over {n} systems[ of {data}] with both measures, log₁₀ burden is {a} + {b} · log₁₀ operations (R² "
+        "{r}). "
+        "[Only {counts} counts of operations differ among them, and the fit takes systems that share one for "
+        "independent. ]A value converted by the fit is derived, not measured, and its prediction interval is "
         "×/÷ {w} in the middle of the data.",
-        where=say(" of {data}", data=Name(elsewhere)) if elsewhere else "",
-        repeated="" if elsewhere else _repeated(points["operations_flop"]),
+        data=Name(elsewhere) if elsewhere else None,
+        counts=number_of("conversion.n_operations", n_counts) if is_shared else None,
         **_line(fit),
     )
 
@@ -95,23 +91,11 @@ def _line(fit):
     factor = 10 ** fit.interval(fit.x_mean)
     return {
         "n": number_of("conversion.n", fit.n),
-        "a": Number("conversion.intercept", fit.intercept, two(fit.intercept)),
-        "b": Number("conversion.slope", fit.slope, two(fit.slope)),
+        "a": eta("conversion.intercept", fit.intercept),
+        "b": eta("conversion.slope", fit.slope),
         "r": eta("conversion.r_squared", fit.r_squared),
         "w": Number("conversion.factor", factor, significant(factor, 2)),
     }
-
-
-def _repeated(operations):
-    """Say how many different operation counts there are, where systems share them."""
-    n = operations.nunique()
-    if n == len(operations):
-        return ""
-    return say(
-        "Only {n} counts of operations differ among them, and the fit takes systems that share one for "
-        "independent. ",
-        n=number_of("conversion.n_operations", n),
-    )
 
 
 def _caption(points, fit):
@@ -194,15 +178,12 @@ _MEASURES = {
 
 def _by_measure(fits):
     """Say which measure the compute is of, and how many of it are derived."""
-    derived = say(
-        "; {n} of them derived, which lie on a line by construction, so that R² and intervals are no "
-        "evidence",
-        n=number_of("error.n_derived", fits["n_derived"]),
-    )
+    n_derived = fits["n_derived"]
     return say(
-        "Compute is {measure}{derived}.",
+        "Compute is {measure}[; {n} of them derived, which lie on a line by construction, so that R² and "
+        "intervals are no evidence].",
         measure=_MEASURES[fits["measure"]],
-        derived=derived if fits["n_derived"] else "",
+        n=number_of("error.n_derived", n_derived) if n_derived else None,
     )
 
 
@@ -216,22 +197,21 @@ def _falls(exponents, n, direction="error on compute"):
         "n": n,
         "r_squared": eta("error.r_squared", exponents["r_squared"]),
     }
+    said = (
+        "Over {n} systems the error falls as compute to the power of one over {e} (interval {low} to {high}, "
+        "R² {r_squared}); regressed the other way the exponent is {r}."
+    )
     if direction == "compute on error":
-        return say(
+        said = (
             "Over {n} systems compute rises as the error to the power of minus {r}, regressed on it (R² "
             "{r_squared}); the other way, the error falls as compute to the power of one over {e} (interval "
-            "{low} to {high}).",
-            **numbers,
+            "{low} to {high})."
         )
-    return say(
-        "Over {n} systems the error falls as compute to the power of one over {e} (interval {low} to {high}, "
-        "R² {r_squared}); regressed the other way the exponent is {r}.",
-        **numbers,
-    )
+    return say(said, **numbers)
 
 
 def _exponent(name, value):
-    return Number(key("error", name), value, f"{value:.1f}")
+    return number_as(key("error", name), value, "{:.1f}".format)
 
 
 def _projected(projections, target):
@@ -243,14 +223,14 @@ def _projected(projections, target):
 
 
 def _projection(form, found):
-    beyond = found["orders_beyond"]
     return say(
-        "{form} {x} (prediction interval {low} to {high}, {beyond} orders of magnitude beyond the data)",
-        form=f"the {form} form",
+        "the {form} form {x} (prediction interval {low} to {high}, {beyond} orders of magnitude beyond the "
+        "data)",
+        form=form,
         x=_power(key("projection", form), found["log10_flop"]),
         low=_power(key("projection", form, "low"), found["low"]),
         high=_power(key("projection", form, "high"), found["high"]),
-        beyond=Number(key("projection", form, "beyond"), beyond, f"{beyond:.0f}"),
+        beyond=number_as(key("projection", form, "beyond"), found["orders_beyond"], "{:.0f}".format),
     )
 
 

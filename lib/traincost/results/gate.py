@@ -14,7 +14,7 @@ from traincost.printing import change_text, plain, share_text, two
 from traincost.reading.collection import read_collection
 from traincost.reading.formats.table import Table
 from traincost.results.markup import markdown_text
-from traincost.results.numbers import plural
+from traincost.results.prose import plural
 
 FORMAT = "traincost/check/1"
 FEW_DF = 5  # degrees of freedom: with fewer, the quantile of t alone makes the bounds a quarter wider or more

@@ -1,8 +1,7 @@
 """What estimates were made from: the sources, the peak rates, and what could not be used."""
 
 from traincost.printing import count, significant
-from traincost.results.numbers import first_names, number_of, plural
-from traincost.results.prose import say
+from traincost.results.prose import first_names, number_of, say
 from traincost.results.result import Earlier, More
 from traincost.results.tables import Heading, Origin, Table, of_one
 
@@ -18,11 +17,12 @@ def input_blocks(reported, estimated):
 
 
 def _unread(columns):
-    if not columns:
-        return []
-    n = number_of("systems.n_unread", len(columns))
-    are = plural(len(columns), "column of the list is", "columns of the list are")
-    return [say("{n} {are} not read: {names}.", n=n, are=are, names=first_names(columns, 12))]
+    if columns:
+        yield say(
+            "{n} {n:column|columns} of the list {n:is|are} not read: {names}.",
+            n=number_of("systems.n_unread", len(columns)),
+            names=first_names(columns, 12),
+        )
 
 
 def rejected_table(frame):
@@ -30,9 +30,8 @@ def rejected_table(frame):
     return Table(
         "rejected",
         say(
-            "What could not be used, by row and column: {n} {values}.",
+            "What could not be used, by row and column: {n} {n:value|values}.",
             n=number_of("systems.n_rejected", len(frame)),
-            values=plural(len(frame), "value"),
         ),
         (
             Heading("row", "row", count),
@@ -70,9 +69,9 @@ def _rates_table(estimated):
         (
             Heading("rate_note", "peak rate"),
             Heading("size", "systems", count, "with a hardware burden at this rate"),
-            *([Heading("lowest_flop_per_s", "lowest FLOP/s", significant)] if ends else []),
+            ends and Heading("lowest_flop_per_s", "lowest FLOP/s", significant),
             Heading("median_flop_per_s", "median FLOP/s" if ends else "FLOP/s", significant),
-            *([Heading("highest_flop_per_s", "highest FLOP/s", significant)] if ends else []),
+            ends and Heading("highest_flop_per_s", "highest FLOP/s", significant),
             Heading("rate_source", "source"),
         ),
         used,

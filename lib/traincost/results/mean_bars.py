@@ -2,6 +2,7 @@
 
 from markupsafe import Markup
 
+from traincost.printing import time_parts, time_text
 from traincost.results.fluid import (
     FILLS,
     INK,
@@ -12,6 +13,8 @@ from traincost.results.fluid import (
     SIZE,
     SMALL,
     WIDE,
+    Level,
+    Part,
     drawing,
     has_untimed,
     hatching,
@@ -21,11 +24,31 @@ from traincost.results.fluid import (
     text_at,
     with_ranks,
 )
+from traincost.results.names import hue, part_names
 from traincost.results.text_width import fitting, width_of
 
 PHONE = 352  # least width in px at which a level's range stands beside its name
 LEVEL = 48  # px: a level's name, its bar and the gap below
 MAX_LEVELS = 24  # that one figure shows
+
+
+BESIDE = ["n_runs", "mean_s", "shortest_s", "longest_s"]  # of a mean run: what is no part of it
+
+
+def level_of(name, row, total_s, section_kinds, range=""):
+    """Return a mean run (a row of `analysis.differences.mean_runs`) as a bar, printed as parts of a total."""
+    parts = row.drop(BESIDE)
+    named = part_names(parts.index)
+    texts = time_parts(parts, total_s)
+    return Level(
+        name,
+        tuple(
+            Part(named[part], max(0.0, float(seconds)), text, hue(part, section_kinds))
+            for (part, seconds), text in zip(parts.items(), texts, strict=True)
+        ),
+        time_text(row["mean_s"]),
+        range,
+    )
 
 
 def level_bars(rows, *, name, title):

@@ -6,8 +6,7 @@ from traincost.analysis import knobs, sections
 from traincost.analysis.levels import level_runtimes
 from traincost.printing import time_text
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, cut, label_rows, plain_log_axis
-from traincost.results.numbers import N_NAMED, key, number_of, plural
-from traincost.results.prose import Name, Number, join, say
+from traincost.results.prose import N_NAMED, Name, duration, join, key, number_of, say
 from traincost.results.result import Result
 from traincost.results.svg import SERIES
 from traincost.results.tables import Heading, Table
@@ -38,8 +37,10 @@ def occurrences(runs, *, name=""):
     return Result.showing(
         "occurrences",
         table,
-        _slowest_and_fastest(parts, [scheduled, *repeated[:1]], runs.short(by.name))
-        + _per_run(sections.counts(t, scheduled), scheduled),
+        [
+            *_slowest_and_fastest(parts, [scheduled, *repeated[:1]], runs.short(by.name)),
+            *_per_run(sections.counts(t, scheduled), scheduled),
+        ],
         Figure.of("occurrences", parts, draw_occurrences, _caption, by.name),
         Figure.of("subsections", inside, draw_occurrences, _caption, by.name),
         _table(table, by.name, runs),
@@ -50,58 +51,46 @@ def occurrences(runs, *, name=""):
 
 def _slowest_and_fastest(timing, sections, short):
     """Time per occurrence of each of `sections`, said once: slowest and fastest levels."""
-    several = [name for name in dict.fromkeys(sections) if (timing["section"] == name).sum() > 1]
-    return [_slow_and_fast(timing, name, short) for name in several]
-
-
-def _slow_and_fast(timing, section, short):
-    rows = timing[timing["section"] == section].sort_values("per_occurrence_s", ascending=False)
-
-    def listed(part):
-        return [
-            say("{t} for {level}", t=_each(section, r), level=Name(short.get(r.level, r.level)))
-            for r in part.itertuples()
-        ]
-
-    n = min(2, len(rows) // 2)
-    return say(
-        "Each time, {s} takes {slow}, against {fast}.",
-        s=Name(section),
-        slow=listed(rows.head(n)),
-        fast=listed(rows.iloc[::-1].head(n)),
-    )
+    for section in dict.fromkeys(sections):
+        rows = timing[timing["section"] == section].sort_values("per_occurrence_s", ascending=False)
+        if len(rows) > 1:
+            n = min(2, len(rows) // 2)
+            slow, fast = (
+                [
+                    say("{t} for {level}", t=_each(section, r), level=Name(short.get(r.level, r.level)))
+                    for r in part.itertuples()
+                ]
+                for part in (rows.head(n), rows.iloc[::-1].head(n))
+            )
+            yield say("Each time, {s} takes {slow}, against {fast}.", s=Name(section), slow=slow, fast=fast)
 
 
 def _each(section, row):
-    seconds = row.per_occurrence_s
-    name = key("occurrence", section, row.level, "seconds")
-    return Number(name, seconds, time_text(seconds))
+    return duration(key("occurrence", section, row.level, "seconds"), row.per_occurrence_s)
 
 
 def _per_run(counts, section):
     """How often the scheduled section runs: the distinct counts, or their range."""
     counts = np.unique(counts[np.isfinite(counts)]).astype(int)
-    if not len(counts):
-        return []
+    if len(counts):
+        said = "{s} runs {n} {k:time|times} in a run."
+        yield say(said, s=Name(section), n=how_often(counts), k=counts[-1])
+
+
+def how_often(counts):
+    """Say distinct counts, or their range where there are many."""
     if len(counts) <= N_NAMED:
-        text = [number_of(key("cadence", "count", i), value) for i, value in enumerate(counts)]
-        if len(text) > 1:
-            text = join([say("{a}", a=t) for t in text], " or ")
-    else:
-        text = say(
-            "{a} to {b}",
-            a=number_of("cadence.count.min", counts[0]),
-            b=number_of("cadence.count.max", counts[-1]),
-        )
-    noun = plural(counts[-1], "time")
-    return [say("{s} runs {n} {noun} in a run.", s=Name(section), n=text, noun=noun)]
+        listed = [number_of(key("cadence", "count", i), value) for i, value in enumerate(counts)]
+        return join([say("{n}", n=n) for n in listed], " or ")
+    ends = number_of("cadence.count.min", counts[0]), number_of("cadence.count.max", counts[-1])
+    return say("{a} to {b}", a=ends[0], b=ends[1])
 
 
 def _caption(timing, name):
     """The section whose single occurrence takes longest."""
     means = timing.groupby("section", sort=False)["per_occurrence_s"].mean()
     top = means.idxmax()
-    value = Number(key("occurrence", top, "mean_level_seconds"), float(means.max()), time_text(means.max()))
+    value = duration(key("occurrence", top, "mean_level_seconds"), means.max())
     return say(
         "What one time takes by section and {f}: {s} takes longest, {t} on average over the levels.",
         f=Name(name),

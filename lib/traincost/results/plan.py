@@ -5,9 +5,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from traincost.analysis import plan as analysis
-from traincost.printing import count, money, percent, plain, share_text, time_interval, time_text
-from traincost.results.numbers import N_NAMED, hours_of, names, number_of, plural
-from traincost.results.prose import Number, say
+from traincost.printing import count, money, percent, plain, time_interval, time_text
+from traincost.results.prose import (
+    N_NAMED,
+    Number,
+    hours_of,
+    names,
+    number_as,
+    number_of,
+    numbers_as,
+    say,
+    share,
+    with_more,
+)
 from traincost.results.result import Headline, Items, Result
 from traincost.results.tables import Heading, Table, as_printed
 
@@ -96,7 +106,7 @@ def plan(runs, levels=None, *, seeds=1, knobs=None, devices=1, price_per_hour=No
         "plan",
         table,
         Headline((said[0],)),
-        Items(tuple(said[1:])),
+        Items(said[1:]),
         _table(table, currency, len(runs)),
         prefix=name,
         of=runs.label,
@@ -108,12 +118,10 @@ def plan(runs, levels=None, *, seeds=1, knobs=None, devices=1, price_per_hour=No
 def _whole(table, currency):
     whole = table.iloc[-1]
     return say(
-        "{n} {runs} in {k} {configurations} {take} {hours} ({low} to {high}): {spent}.",
+        "{n} {n:run|runs} in {k} {k:configuration|configurations} {n:takes|take} {hours} ({low} to {high}): "
+        "{spent}.",
         n=number_of("plan.n_runs", whole["n_runs"]),
-        runs=plural(whole["n_runs"], "run"),
         k=number_of("plan.n_configurations", len(table) - 1),
-        configurations=plural(len(table) - 1, "configuration"),
-        take=plural(whole["n_runs"], "takes", "take"),
         spent=spent("plan", whole, currency),
         **interval("plan", whole),
     )
@@ -121,107 +129,82 @@ def _whole(table, currency):
 
 def interval(base, row, names=("hours", "low", "high")):
     """Return hours and their interval as numbers by name, all in the unit of the former."""
-    texts = time_interval(*(3600 * row[name] for name in names))
-    return {
-        name: Number(f"{base}.{name}", float(row[name]), text)
-        for name, text in zip(names, texts, strict=True)
-    }
+    hours = [row[name] for name in names]
+    texts = time_interval(*(3600 * value for value in hours))
+    numbers = numbers_as([f"{base}.{name}" for name in names], hours, texts)
+    return dict(zip(names, numbers, strict=True))
 
 
 def spent(base, row, currency):
     """Say the device time, and what it costs where a price is given."""
     hours = 3600 * row["device_hours"]
     text = time_interval(hours, hours, hours)[0]  # in the unit of the hours beside it
-    cost = ""
-    if "money" in row:
-        cost = say(" for {m}", m=Number(f"{base}.money", float(row["money"]), money(row["money"], currency)))
+    is_priced = "money" in row
     return say(
-        "{d} of device time{cost}",
+        "{d} of device time[ for {m}]",
         d=Number(f"{base}.device_hours", float(row["device_hours"]), text),
-        cost=cost,
+        m=number_as(f"{base}.money", row["money"], lambda m: money(m, currency)) if is_priced else None,
     )
 
 
 def _with_knobs(table):
-    if "hours_at_least" not in table:
-        return []
-    return [
-        say(
+    if "hours_at_least" in table:
+        yield say(
             "With the knobs turned they take at least {least}, if each saves the most that it can.",
             least=hours_of("plan.hours_at_least", table["hours_at_least"].iloc[-1]),
         )
-    ]
 
 
 def failed(runs, table):
     """What failed runs would add, if they took the share of all hours that they took so far."""
-    share = analysis.failed_share(runs.frame, runs.excluded)
-    if not share:
-        return []
-    hours = table["hours"].iloc[-1] * share / (1 - share)
-    return [
-        say(
+    lost = analysis.failed_share(runs.frame, runs.excluded)
+    if lost:
+        yield say(
             "Failed runs took {share} of all hours so far: the same share would add {hours}.",
-            share=Number("plan.failed_share", share, share_text(share)),
-            hours=hours_of("plan.failed_hours", hours),
+            share=share("plan.failed_share", lost),
+            hours=hours_of("plan.failed_hours", table["hours"].iloc[-1] * lost / (1 - lost)),
         )
-    ]
 
 
 def never_run(table):
     """Name the planned combinations that were never run."""
     cells = table.iloc[:-1]
     unseen = cells[cells["n_before"] == 0]
-    if not len(unseen):
-        return []
-    listed = names([_label(row, table) for row in unseen.head(N_NAMED).to_dict("records")])
-    if len(unseen) > N_NAMED:
-        listed.append(say("{n} more", n=number_of("plan.n_more_never_run", len(unseen) - N_NAMED)))
-    return [
-        say(
-            "{n} of {of} combinations {were} never run, and {are} predicted from what each setting does by "
-            "itself: {l}.",
-            were=plural(len(unseen), "was", "were"),
-            are=plural(len(unseen), "is", "are"),
+    if len(unseen):
+        listed = names([_label(row, table) for row in unseen.head(N_NAMED).to_dict("records")])
+        yield say(
+            "{n} of {of} combinations {n:was|were} never run, and {n:is|are} predicted from what each "
+            "setting does by itself: {l}.",
             n=number_of("plan.n_never_run", len(unseen)),
             of=number_of("plan.n_configurations", len(cells)),
-            l=listed,
+            l=with_more(listed, len(unseen), "plan.n_more_never_run"),
         )
-    ]
 
 
 def trust(runs, table):
     """What speaks for and against the model: an interaction, and predictions of each from the others."""
-    said = []
     unseen = (table["n_before"].iloc[:-1] == 0).any()
     repeated = analysis.repeats(runs.frame, runs.described)
     if (unseen or not repeated) and analysis.interacts(runs.frame, runs.described):
         what = "a combination never run" if repeated else "any combination"
-        said.append(
-            say(
-                "The settings act together in these runs: {what} may be off by more than its interval.",
-                what=what,
-            )
+        yield say(
+            "The settings act together in these runs: {what} may be off by more than its interval.",
+            what=what,
         )
     if unseen and analysis.hides_interactions(runs.frame, runs.described):
-        said.append(
-            say(
-                "Whether settings act together cannot be told from these runs: if they do, a combination "
-                "never run may be off by more than its interval."
-            )
+        yield say(
+            "Whether settings act together cannot be told from these runs: if they do, a combination "
+            "never run may be off by more than its interval."
         )
     tested = analysis.left_out(runs.frame, runs.described)
     if len(tested):
-        said.append(
-            say(
-                "Predicted from the others, {n} of {of} configurations run before lie within their {level} "
-                "interval.",
-                n=number_of("predicted.n_inside", tested["inside"].sum()),
-                of=number_of("predicted.n", len(tested)),
-                level=Number("predicted.coverage", analysis.COVERAGE, percent(analysis.COVERAGE)),
-            )
+        yield say(
+            "Predicted from the others, {n} of {of} configurations run before lie within their {level} "
+            "interval.",
+            n=number_of("predicted.n_inside", tested["inside"].sum()),
+            of=number_of("predicted.n", len(tested)),
+            level=number_as("predicted.coverage", analysis.COVERAGE, percent),
         )
-    return said
 
 
 def configurations(table):
@@ -264,15 +247,11 @@ def factors_of(table):
 
 
 def _table(frame, currency, n_runs):
-    failed = frame["failed_hours"].iloc[-1] > 0
-    least = Heading(
-        "hours_at_least", "at least", device_time, "with the knobs turned, if each saves all that it can"
-    )
     return Table(
         "plan",
         say("What each configuration would take, and the whole."),
         (
-            *(Heading(name, name.removeprefix("level.")) for name in factors_of(frame)),
+            *level_headings(frame),
             Heading(
                 "n_before",
                 "run before",
@@ -282,14 +261,17 @@ def _table(frame, currency, n_runs):
             Heading("n_runs", "runs", count),
             Heading("time", "time", as_printed),
             Heading("interval", "interval", as_printed, f"{percent(analysis.COVERAGE)} prediction interval"),
-            *([least] if "hours_at_least" in frame else []),
-            Heading("device_hours", "device time", device_time),
-            *([Heading("money", currency, money)] if "money" in frame else []),
-            *(
-                [Heading("failed_hours", "failed", device_time, "what failed runs would add")]
-                if failed
-                else []
+            "hours_at_least" in frame
+            and Heading(
+                "hours_at_least",
+                "at least",
+                device_time,
+                "with the knobs turned, if each saves all that it can",
             ),
+            Heading("device_hours", "device time", device_time),
+            "money" in frame and Heading("money", currency, money),
+            frame["failed_hours"].iloc[-1] > 0
+            and Heading("failed_hours", "failed", device_time, "what failed runs would add"),
         ),
         printed_hours(frame),
         n_runs,
@@ -297,11 +279,21 @@ def _table(frame, currency, n_runs):
     )
 
 
+def level_headings(frame):
+    """Return the headings of the levels of a plan's configurations."""
+    return [Heading(name, name.removeprefix("level.")) for name in factors_of(frame)]
+
+
 def as_json(planned):
     """Return a `Plan` as JSON text."""
+    return json_of(planned, FORMAT, "configurations")
+
+
+def json_of(planned, format, rows, **more):
+    """Return a plan as JSON text: its proposal, its configurations under the name `rows`, and the whole."""
     table = planned.frame
-    content = {"format": FORMAT, "coverage": analysis.COVERAGE, "proposal": planned.proposal}
-    content["configurations"] = table.iloc[:-1].to_dict("records")
+    content = {"format": format, "coverage": analysis.COVERAGE, "proposal": planned.proposal, **more}
+    content[rows] = table.iloc[:-1].to_dict("records")
     content["total"] = table.drop(columns=factors_of(table)).iloc[-1].to_dict()
     return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1, default=as_builtin) + "\n"
 

@@ -1,27 +1,24 @@
 """What is left of a sweep that is under way: hours, the time it ends, money; sentences, a table, JSON."""
 
-import json
-
 import pandas as pd
 
 from traincost.analysis import plan as planning
 from traincost.analysis import remaining as analysis
 from traincost.printing import count, money, percent
-from traincost.results.numbers import number_of, plural
 from traincost.results.plan import (
     Plan,
-    as_builtin,
     configurations,
     device_time,
-    factors_of,
     failed,
     interval,
+    json_of,
+    level_headings,
     never_run,
     printed_hours,
     spent,
     trust,
 )
-from traincost.results.prose import When, say
+from traincost.results.prose import When, number_of, say
 from traincost.results.result import Headline, Items
 from traincost.results.tables import Heading, Table, as_printed
 
@@ -85,13 +82,13 @@ def remaining(
     table = found.frame
     said = [_whole(found, currency)]
     if len(table) > 1:
-        said += [*_until(found), *failed(runs, table), *never_run(table), *trust(runs, table)]
+        said += [_until(found), *failed(runs, table), *never_run(table), *trust(runs, table)]
     said += _unsure(found)
     return Plan.showing(
         "remaining",
         table,
         Headline((said[0],)),
-        Items(tuple(said[1:])),
+        Items(said[1:]),
         _table(table, currency, len(runs)) if len(table) > 1 else None,
         prefix=name,
         of=runs.label,
@@ -105,18 +102,13 @@ def _whole(found, currency):
     whole = found.frame.iloc[-1]
     n = number_of("remaining.n_combinations", found.n_combinations)
     if len(found.frame) == 1:
-        times = number_of("remaining.n_seeds", found.n_seeds)
-        often = say(" {k} times", k=times) if found.n_seeds > 1 else ""
-        return say(
-            "Nothing remains: each of the {n} combinations of the grid was run{often}.", n=n, often=often
-        )
+        times = number_of("remaining.n_seeds", found.n_seeds) if found.n_seeds > 1 else None
+        said = "Nothing remains: each of the {n} combinations of the grid was run[ {times} times]."
+        return say(said, n=n, times=times)
     return say(
-        "{left} {runs} of {n} combinations {remain}, {work} of them at work. {they} {hours} "
-        "({low} to {high}): {spent}.",
+        "{left} {left:run|runs} of {n} combinations {left:remains|remain}, {work} of them at work. {left:It "
+        "takes|They take} {hours} ({low} to {high}): {spent}.",
         left=number_of("remaining.n_runs", whole["n_to_run"] + whole["n_at_work"]),
-        runs=plural(whole["n_to_run"] + whole["n_at_work"], "run"),
-        remain=plural(whole["n_to_run"] + whole["n_at_work"], "remains", "remain"),
-        they=plural(whole["n_to_run"] + whole["n_at_work"], "It takes", "They take"),
         n=n,
         work=number_of("remaining.n_at_work", whole["n_at_work"]),
         spent=spent("remaining", whole, currency),
@@ -128,24 +120,21 @@ def _until(found):
     """When the last run ends, if as many run at once as so far."""
     middle, low, high = found.wall_hours
     if middle != middle:
-        return [say("When the runs started is not recorded: set at_once to learn when the rest ends.")]
-    took = say(
-        "With {k} at once, the last ends after {wall_middle} ({wall_low} to {wall_high})",
+        return say("When the runs started is not recorded: set at_once to learn when the rest ends.")
+    parts = interval("remaining", dict(zip(_WALL, found.wall_hours, strict=True)), _WALL)
+    known = found.latest_s == found.latest_s
+    ends = [When(_moment(found.latest_s + 3600 * hours)) if known else None for hours in (middle, low, high)]
+    return say(
+        "With {k} at once, the last ends after {wall_middle} ({wall_low} to {wall_high})[: on {end}][ "
+        "({first} to "
+        "{last})][, counted from {latest}, the last moment that a run recorded].",
         k=number_of("remaining.at_once", found.at_once),
-        **interval("remaining", dict(zip(_WALL, found.wall_hours, strict=True)), _WALL),
+        end=ends[0],
+        first=ends[1] if ends[1] != ends[2] else None,
+        last=ends[2],
+        latest=When(_moment(found.latest_s)) if known else None,
+        **parts,
     )
-    if found.latest_s != found.latest_s:
-        return [say("{took}.", took=took)]
-    ends = [When(_moment(found.latest_s + 3600 * hours)) for hours in (middle, low, high)]
-    return [
-        say(
-            "{took}: on {end}{range}, counted from {latest}, the last moment that a run recorded.",
-            took=took,
-            end=ends[0],
-            range=say(" ({a} to {b})", a=ends[1], b=ends[2]) if ends[1] != ends[2] else "",
-            latest=When(_moment(found.latest_s)),
-        )
-    ]
 
 
 def _moment(seconds):
@@ -157,26 +146,18 @@ def _moment(seconds):
 
 
 def _unsure(found):
-    said = []
     if found.n_overdue:
-        said.append(
-            say(
-                "{n} {runs} at work longer than nearly all that was predicted, and {are} taken to end now.",
-                n=number_of("remaining.n_overdue", found.n_overdue),
-                runs=plural(found.n_overdue, "run is", "runs are"),
-                are=plural(found.n_overdue, "is", "are"),
-            )
+        yield say(
+            "{n} {n:run is|runs are} at work longer than nearly all that was predicted, and {n:is|are} "
+            "taken to end now.",
+            n=number_of("remaining.n_overdue", found.n_overdue),
         )
     if found.n_unknown:
-        said.append(
-            say(
-                "{n} {runs} at work or failed with a level that no completed run has: nothing is known of "
-                "it, so it is left out.",
-                n=number_of("remaining.n_unknown", found.n_unknown),
-                runs=plural(found.n_unknown, "run is", "runs are"),
-            )
+        yield say(
+            "{n} {n:run is|runs are} at work or failed with a level that no completed run has: nothing "
+            "is known of it, so it is left out.",
+            n=number_of("remaining.n_unknown", found.n_unknown),
         )
-    return said
 
 
 def _table(frame, currency, n_runs):
@@ -184,14 +165,14 @@ def _table(frame, currency, n_runs):
         "remaining",
         say("What is left of each combination, and of the whole."),
         (
-            *(Heading(name, name.removeprefix("level.")) for name in factors_of(frame)),
+            *level_headings(frame),
             Heading("n_before", "run before", count, "completed runs"),
             Heading("n_at_work", "at work", count),
             Heading("n_to_run", "to run", count),
             Heading("time", "time left", as_printed),
             Heading("interval", "interval", as_printed, f"{percent(planning.COVERAGE)} prediction interval"),
             Heading("device_hours", "device time", device_time),
-            *([Heading("money", currency, money)] if "money" in frame else []),
+            "money" in frame and Heading("money", currency, money),
         ),
         printed_hours(frame),
         n_runs,
@@ -224,10 +205,5 @@ def _numbers(found):
 
 def as_json(left):
     """Return what `remaining` returned as JSON text; what is not known is null."""
-    table = left.frame
-    whole = table.drop(columns=factors_of(table)).iloc[-1].to_dict()
     numbers = {key: None if value != value else value for key, value in left.more["remaining"].items()}
-    content = {"format": FORMAT, "coverage": planning.COVERAGE, "proposal": left.proposal, **numbers}
-    content["combinations"] = table.iloc[:-1].to_dict("records")
-    content["total"] = whole
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1, default=as_builtin) + "\n"
+    return json_of(left, FORMAT, "combinations", **numbers)

@@ -10,8 +10,8 @@ import pandas as pd
 from traincost.analysis import effects
 from traincost.columns import PREFIX, SCORE_PREFIX
 from traincost.errors import ParameterError
-from traincost.printing import share_text, significant, time_text
-from traincost.results.prose import Name, Number, say
+from traincost.printing import share_text, significant
+from traincost.results.prose import Name, Number, duration, number_as, say
 
 RUNTIME = "runtime_s"
 SECONDS, COST, SCORE = "seconds", "cost", "score"
@@ -106,8 +106,8 @@ class Response:
     def value(self, key, value):
         """Return one of its values as a number."""
         if self.kind == SECONDS:
-            return Number(key, float(value), time_text(value))
-        return Number(key, float(value), significant(value))
+            return duration(key, value)
+        return number_as(key, value, significant)
 
     def each(self, at):
         """Return (run id, value) of some of the runs that have it, by their rows."""

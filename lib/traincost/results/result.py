@@ -7,13 +7,13 @@ numbers as JSON. The exporter (`pages.exporter`) puts the results of a notebook 
 import functools
 import importlib.metadata
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
 from markupsafe import Markup
 
-from traincost.results import html, style
+from traincost.results import html
 from traincost.results.figures import Figure
 from traincost.results.prose import Sentence, join, say
 from traincost.results.tables import MAX_RUNS, Table
@@ -27,24 +27,23 @@ _VERSIONED = ("traincost", "numpy", "pandas", "scipy", "statsmodels", "seaborn",
 
 @dataclass(frozen=True, eq=False)
 class Paragraph:
-    """Sentences that are set one after another."""
+    """Sentences that are set one after another: any iterable of them; one that is None is left out."""
 
     sentences: tuple
+
+    def __post_init__(self):
+        object.__setattr__(self, "sentences", tuple(s for s in self.sentences if s is not None))
 
 
 @dataclass(frozen=True, eq=False)
-class Items:
+class Items(Paragraph):
     """Sentences that are set as a list."""
 
-    sentences: tuple
     ordered: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Headline:
+class Headline(Paragraph):
     """The sentences that a page begins with, in a box."""
-
-    sentences: tuple
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +107,7 @@ class Bars:
     note : Sentence, optional
         Below it, small.
     legend : Markup, optional
-        As `in_cells.legend` makes it.
+        As `fluid.legend` makes it.
     quiet : bool
         The caption stands below it, small: of the figure of an `Answer`.
     drawn : Figure, optional
@@ -154,16 +153,19 @@ class More:
     summary : Sentence
         What is inside.
     blocks : tuple
-        As a `Result` has them; what is None or empty is left out.
+        As `Result.showing` takes them.
     """
 
     summary: Sentence
     blocks: tuple
 
+    def __post_init__(self):
+        object.__setattr__(self, "blocks", _made(self.blocks))
+
     @property
     def inside(self):
         """The blocks that it holds."""
-        return _made(self.blocks)
+        return self.blocks
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,7 @@ class Result:
 
     @classmethod
     def showing(cls, name, frame, *blocks, **named):
-        """Return a result of blocks: a list is a paragraph; what is None or empty is left out."""
+        """Return a result of blocks: sentences are a paragraph; what is None or empty is left out."""
         return cls(name, frame, _made(blocks), **named)
 
     @classmethod
@@ -309,7 +311,7 @@ class Result:
         return "\n".join([*own, *(part.html() for part in self.parts.values())])
 
     def _repr_html_(self):
-        return style.of_a_notebook(self.html())
+        return html.of_a_notebook(self.html())
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return {"text/plain": repr(self), "text/html": self._repr_html_(), MIME: self.data()}
@@ -323,7 +325,7 @@ class Result:
         headlines = [s.plain() for block in self._all(Headline) for s in block.sentences]
         headlines += [s.plain() for block in self._all(Answer) for s in block.first]
         said = [s.plain() for block in self._all(Answer) for s in block.others]
-        said += [s.plain() for block in self._all(Paragraph | Items) for s in block.sentences]
+        said += [s.plain() for b in self._all(Paragraph) if not isinstance(b, Headline) for s in b.sentences]
         return {
             "format": FORMAT,
             "name": self.name,
@@ -341,17 +343,17 @@ class Result:
         }
 
 
-_SAYING = Paragraph | Items | Headline | Answer
+_SAYING = Paragraph | Answer
 
 
 def _made(blocks):
-    """Return blocks as a result has them: a list is a paragraph; what is None or empty is left out."""
-    made = [Paragraph(tuple(b)) if isinstance(b, list | tuple) else b for b in blocks]
+    """Return blocks as a result has them: sentences are a paragraph; what is None or empty is left out."""
+    made = [Paragraph(b) if isinstance(b, Iterable) else b for b in blocks]
     return tuple(block for block in made if block is not None and _has_content(block))
 
 
 def _has_content(block):
-    if isinstance(block, Paragraph | Items | Headline):
+    if isinstance(block, Paragraph):
         return bool(block.sentences)
     if isinstance(block, More):
         return bool(block.inside)

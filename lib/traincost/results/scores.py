@@ -7,8 +7,7 @@ from traincost.printing import significant, time_text
 from traincost.results.checks import check
 from traincost.results.costs import cost_table, rows_by
 from traincost.results.figures import Figure, axes_of, clipped, label_above
-from traincost.results.numbers import N_NAMED, number_of
-from traincost.results.prose import Name, say
+from traincost.results.prose import N_NAMED, Name, number_of, say
 from traincost.results.result import Result
 from traincost.results.svg import PAGE, REST, SERIES
 from traincost.results.tables import Heading, Table, of_one
@@ -82,18 +81,16 @@ def _front_settings(front, described, runs):
     """
     is_on_front = runs["run_id"].isin(front.loc[front["front"].astype(bool), "run_id"]).to_numpy()
     if is_on_front.sum() < 2:
-        return []
+        return
     levels = [(f, np.unique(f.codes[is_on_front])) for f in described if f.kind == "levels"]
     shared = [say("{f}={l}", f=Name(f.name), l=Name(f.labels[c[0]])) for f, c in levels if len(c) == 1]
     if not shared:
-        return []
-    return [
-        say(
-            "All runs on the front are of {s}; no record says whether scores of different levels can be "
-            "compared.",
-            s=shared[:N_NAMED],
-        )
-    ]
+        return
+    yield say(
+        "All runs on the front are of {s}; no record says whether scores of different levels can be "
+        "compared.",
+        s=shared[:N_NAMED],
+    )
 
 
 def draw_front(points, cost_label, score_label):

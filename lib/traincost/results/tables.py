@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from traincost.printing import time_parts
 from traincost.results import markup
 from traincost.results.prose import Sentence
 
@@ -128,7 +129,7 @@ class Table:
         Its anchor, and its name in the JSON.
     caption : Sentence
     headings : tuple of Heading
-        The first is the rows' own heading.
+        The first is the rows' own heading; one that is None or false is left out.
     frame : DataFrame
         Everything, in machine form.
     n_runs : int
@@ -171,6 +172,9 @@ class Table:
     shades: tuple = ()
     drawn: object = None
     aliases: tuple = ()
+
+    def __post_init__(self):
+        object.__setattr__(self, "headings", tuple(heading for heading in self.headings if heading))
 
     @property
     def here(self):
@@ -307,6 +311,11 @@ def cell(heading, value):
 def setting(value):
     """A level of a setting: a number without the zeros of its column's type."""
     return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def part_of(total_s, signed=False):
+    """Return a printer of durations that are parts of one total, in its unit."""
+    return lambda seconds: time_parts([seconds], total_s, signed)[0]
 
 
 def as_printed(text):

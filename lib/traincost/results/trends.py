@@ -10,13 +10,27 @@ from traincost.estimation import trends as estimation
 from traincost.estimation.trends import LARGE
 from traincost.printing import significant
 from traincost.results import checks
-from traincost.results.beside import name_points
-from traincost.results.figures import Figure, axes_of, is_wide, labels_on_grid, powers_of_ten, thinned
-from traincost.results.growth import GROUP_NAMES, doubling_table, grouped, growth, rows_of, trends_table
-from traincost.results.numbers import number_of, plural
-from traincost.results.prose import Name, say
+from traincost.results.figures import (
+    Figure,
+    axes_of,
+    is_wide,
+    labels_on_grid,
+    name_points,
+    powers_of_ten,
+    thinned,
+)
+from traincost.results.growth import (
+    GROUP_NAMES,
+    doubling_table,
+    grouped,
+    growth,
+    rows_of,
+    sensitive,
+    sensitivity_table,
+    trends_table,
+)
+from traincost.results.prose import Name, number_of, say
 from traincost.results.result import More, Result
-from traincost.results.sensitivity import sensitive, sensitivity_table
 from traincost.results.svg import MUTED, PAGE, SERIES
 
 MAX_NAMED = 12  # systems that a figure tries to name
@@ -168,11 +182,10 @@ def _parts(fitted, changed, scored, options, of, subset):
 def _caption(fitted, points):
     """How many systems the figure shows, and what was set apart."""
     return say(
-        "Training compute of {n} dated systems; {low} low {outliers} and {large} large-scale systems are "
-        "marked, a line for each {lines}.",
+        "Training compute of {n} dated systems; {low} low {low:outlier|outliers} and {large} large-scale "
+        "systems are marked, a line for each {lines}.",
         n=number_of("trend.n", len(points)),
         low=number_of("trend.n_low", points["low_outlier"].sum()),
-        outliers=plural(points["low_outlier"].sum(), "outlier"),
         large=number_of("trend.n_large", points["large_scale"].sum()),
         lines=rows_of(fitted),
     )
