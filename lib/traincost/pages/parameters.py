@@ -49,27 +49,16 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter as its notebook declares it.
-
-    Attributes
-    ----------
-    name : str
-    annotation, written : str
-        Type and default as they are written, or empty.
-    default : object
-        Value of the default; `Unknown` where there is none, or no literal.
-    help, group : str
-    choices : tuple of str
-        Values that are allowed; empty for any.
-    """
+    """A parameter as its notebook declares it."""
 
     name: str
+    # Type and default as they are written, or empty.
     annotation: str = ""
     written: str = ""
-    default: object = Unknown
+    default: object = Unknown  # value of the default; `Unknown` where there is none, or no literal
     help: str = ""
     group: str = ""
-    choices: tuple = ()
+    choices: tuple = ()  # values that are allowed; empty for any
 
     @property
     def is_path(self):

@@ -11,16 +11,7 @@ from traincost.analysis.verdicts import TOO_FEW
 from traincost.columns import SCORE_PREFIX
 from traincost.printing import count, effect_texts, time_parts
 from traincost.results import labelled, mean_bars
-from traincost.results.prose import (
-    Name,
-    Number,
-    key,
-    number_as,
-    number_of,
-    numbers_as,
-    say,
-    with_more,
-)
+from traincost.results.prose import Name, Number, key, say, with_more
 from traincost.results.result import Answer, Bars
 
 SIDES = ("before", "after")
@@ -81,7 +72,7 @@ def _scores(scores):
         way = "rose" if row.verdict == analysis.MORE else "fell"
         return say("; {score} {way}", score=Name(row.column.removeprefix(SCORE_PREFIX)), way=way)
     if len(moved):
-        return say("; {n} scores changed", n=number_of("score.n_changed", len(moved)))
+        return say("; {n} scores changed", n=Number.count("score.n_changed", len(moved)))
     if len(scores) and not (scores["verdict"] == TOO_FEW).all():
         return "; no score changed beyond chance"
     return ""
@@ -100,7 +91,7 @@ def _with(changed):
 
 def _took(made_of, has_lead):
     ends = made_of.before_s, made_of.after_s
-    a, b = numbers_as(("mean.before_s", "mean.after_s"), ends, time_parts(ends, max(ends)))
+    a, b = Number.several(("mean.before_s", "mean.after_s"), ends, time_parts(ends, max(ends)))
     return say("{first} mean run took {b} instead of {a}.", first="a" if has_lead else "A", b=b, a=a)
 
 
@@ -112,7 +103,7 @@ def _part(made_of):
     row = moved.iloc[0]
     values = row["total_s"], made_of.change_s
     texts = time_parts(map(abs, values), made_of.change_s)
-    t, total = numbers_as((key("part", row["part"], "total_s"), "mean.change_s"), values, texts)
+    t, total = Number.several((key("part", row["part"], "total_s"), "mean.change_s"), values, texts)
     said = "Of the {total} {way}, {t} is {part}{how}."
     if row["total_s"] * made_of.change_s < 0 or abs(row["total_s"]) > abs(made_of.change_s):
         said = "Most changed {part}, by {t}, against {total} in all."
@@ -130,7 +121,7 @@ def _how(row):
     """How often the part ran, where most of its change comes of that."""
     if not np.isfinite(row["count_s"]) or abs(row["count_s"]) < abs(row["call_s"]):
         return ""
-    a, b = (number_as(key("part", row["part"], n), row[n], count) for n in ("count_before", "count_after"))
+    a, b = (Number.of(key("part", row["part"], n), row[n], count) for n in ("count_before", "count_after"))
     return say(", which ran {b} instead of {a} {a:time|times}", a=a, b=b)
 
 
@@ -151,8 +142,8 @@ def _bars(before, after):
         labelled.labelled_bars(rows, name="sides", title="The mean run before and after, by section"),
         say(
             "Mean run over {a} runs before and {b} after{hatched}.",
-            a=number_of("runs.before", len(before.collection.runs)),
-            b=number_of("runs.after", len(after.collection.runs)),
+            a=Number.count("runs.before", len(before.collection.runs)),
+            b=Number.count("runs.after", len(after.collection.runs)),
             hatched=hatched,
         ),
         quiet=True,

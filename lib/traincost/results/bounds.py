@@ -4,21 +4,7 @@ import numpy as np
 
 from traincost.analysis import occurrences
 from traincost.printing import change_text, count, probability, ratio_text, share_text, span
-from traincost.results.prose import (
-    N_NAMED,
-    Name,
-    Number,
-    Phrase,
-    duration,
-    first_names,
-    join,
-    key,
-    number_as,
-    number_of,
-    numbers_as,
-    say,
-    share,
-)
+from traincost.results.prose import N_NAMED, Name, Number, Phrase, first_names, join, key, say
 from traincost.results.tables import Heading, Origin, Table, as_printed
 
 
@@ -44,12 +30,12 @@ def _knob(row):
         knob=Name(row.knob),
         change=Phrase(row.change) if row.change else None,
         tier=row.tier,
-        n=number_of(key(*base, "n_known"), row.n_known) if partly else None,
-        of=number_of(key(*base, "n_runs"), row.n_runs),
+        n=Number.count(key(*base, "n_known"), row.n_known) if partly else None,
+        of=Number.count(key(*base, "n_runs"), row.n_runs),
         which="these" if partly else "all completed",
         governed=_fine(key(*base, "governed_share"), row.governed_share),
         bound=_fine(key(*base, "bound"), row.bound),
-        t=duration(key(*base, "saved_s"), row.saved_s),
+        t=Number.time(key(*base, "saved_s"), row.saved_s),
         pooled=_fine(key(*base, "pooled_bound"), row.pooled_bound),
         speed_up=None if is_all else _speed_up(key(*base, "speed_up"), row),
         all=", all of their runtime" if is_all else "",
@@ -58,7 +44,7 @@ def _knob(row):
 
 def knob_share(knob, name):
     """Return one of the shares of a knob, as a number of the page."""
-    return share(key("knobs", knob["knob"], name), knob[name])
+    return Number.share(key("knobs", knob["knob"], name), knob[name])
 
 
 def _fine(name, value):
@@ -77,7 +63,7 @@ def limits_of(bounds, checked, alike):
 
 def overlap_of(row):
     """Return how long sections that overlap take together, as a number of the page."""
-    return number_as(key("knobs", row.knob, "overlap"), row.overlap, ratio_text)
+    return Number.of(key("knobs", row.knob, "overlap"), row.overlap, ratio_text)
 
 
 def _limits(row, alike):
@@ -86,9 +72,9 @@ def _limits(row, alike):
         yield say(
             "{k} is in {n} of {of} runs, of which it saves at most {x} on average.",
             k=Name(row.knob),
-            n=number_of(key("knobs", row.knob, "n_present"), row.n_present),
-            of=number_of(key("knobs", row.knob, "n_known"), row.n_known),
-            x=share(key("knobs", row.knob, "bound_present"), row.bound_present),
+            n=Number.count(key("knobs", row.knob, "n_present"), row.n_present),
+            of=Number.count(key("knobs", row.knob, "n_known"), row.n_known),
+            x=Number.share(key("knobs", row.knob, "bound_present"), row.bound_present),
         )
     for each in alike:
         yield from _of_occurrences(row, each)
@@ -104,7 +90,7 @@ def _limits(row, alike):
             "In {n} {n:run|runs} the clock did not wait for the device: time of {k} may be of a section "
             "before, and time of its own may count in the next that waits.",
             k=Name(row.knob),
-            n=number_of(key("knobs", row.knob, "n_unsynchronised"), row.n_unsynchronised),
+            n=Number.count(key("knobs", row.knob, "n_unsynchronised"), row.n_unsynchronised),
         )
 
 
@@ -114,7 +100,7 @@ def _of_occurrences(row, alike):
     if alike.finding == occurrences.LONGER:
         kept = say(
             "what that is more, {x} of the runtime on average, stays and is not in the bound",
-            x=share(key("knobs", row.knob, "first_share"), row.first_share),
+            x=Number.share(key("knobs", row.knob, "first_share"), row.first_share),
         )
         yield _first(alike, "longest", kept if row.first_share > 0 else "a cadence cannot save that")
     elif alike.finding == occurrences.SHORTER:
@@ -126,12 +112,12 @@ def _of_occurrences(row, alike):
         names = ("growth", "growth_low", "growth_high")
         values = [getattr(alike, name) for name in names]
         keys, texts = [key(*base, name) for name in names], [share_text(abs(value)) for value in values]
-        x, *ends = numbers_as(keys, values, texts)
+        x, *ends = Number.several(keys, values, texts)
         low, high = ends if is_growing else ends[::-1]
         yield say(
             "In {n} runs of configurations with different counts, one occurrence of {s} takes {x} {more} "
             "({low} to {high}) where there are twice as many: {so}.",
-            n=number_of(key(*base, "n_compared"), alike.n_compared),
+            n=Number.count(key(*base, "n_compared"), alike.n_compared),
             s=Name(alike.section),
             x=x,
             more="longer" if is_growing else "less",
@@ -149,9 +135,9 @@ def _first(alike, which, so):
         "The first occurrence of {s} is the {which} in {n} of {of} runs, {x} as long as a later one: {so}.",
         s=Name(alike.section),
         which=which,
-        n=number_of(key(*base, f"n_{which}"), getattr(alike, f"n_{which}")),
-        of=number_of(key(*base, "n_recorded"), alike.n_recorded),
-        x=number_as(key(*base, "first_ratio"), alike.first_ratio, ratio_text),
+        n=Number.count(key(*base, f"n_{which}"), getattr(alike, f"n_{which}")),
+        of=Number.count(key(*base, "n_recorded"), alike.n_recorded),
+        x=Number.of(key(*base, "first_ratio"), alike.first_ratio, ratio_text),
         so=so,
     )
 

@@ -6,7 +6,7 @@ from traincost.estimation.trends import LARGE, MIN_SYSTEMS
 from traincost.results.estimate_tables import flop, named, span_of, systems_of
 from traincost.results.estimates import checked
 from traincost.results.growth import GROUP_NAMES, doubling_of
-from traincost.results.prose import Name, Number, Phrase, When, eta, join, key, number_of, plural, say
+from traincost.results.prose import Name, Number, Phrase, When, join, key, plural, say
 from traincost.results.result import Answer, Result
 
 
@@ -59,7 +59,7 @@ def _doubling(row):
     return {
         "d": found["doubling_months"],
         "interval": say("({low} to {high})", **dict(zip(("low", "high"), bare, strict=True))),
-        "n": number_of(key("trends", row.era_start, row.group, "n"), row.n),
+        "n": Number.count(key("trends", row.era_start, row.group, "n"), row.n),
         "group": GROUP_NAMES[row.group],
     }
 
@@ -73,7 +73,7 @@ def _finding(known, grown, what):
     total = float(known["value_flop"].sum())
     if len(known) == 1:
         return say("{x} took {a}", x=named(known["system"].iloc[0], known), a=flop("estimates.low", total))
-    n = number_of("estimates.n", len(known))
+    n = Number.count("estimates.n", len(known))
     if what == "run":  # alike enough to be added up
         return say("{n} runs took {a} together", n=n, a=flop("estimates.total_flop", total))
     return say("{n} systems took from {low} to {high}", n=n, **span_of(known))
@@ -83,7 +83,7 @@ def _lead(known, what):
     """How many systems there are, and the least and the most of them."""
     if len(known) < 2:
         return None
-    n = number_of("estimates.n", len(known))
+    n = Number.count("estimates.n", len(known))
     return say("{n} {what}{n:|s}, from {low} to {high}.", n=n, what=what, **span_of(known))
 
 
@@ -106,15 +106,15 @@ def _checked(known):
         "Of {n} stated totals that can be checked, {near} {k:lies|lie} within a factor of {f} of the next "
         "best "
         "evidence.",
-        n=number_of("stated.n", n),
-        near="all" if near == n else number_of("stated.n_near", near),
+        n=Number.count("stated.n", n),
+        near="all" if near == n else Number.count("stated.n_near", near),
         k=near,
         f=Number("stated.factor", factor, f"{factor:g}"),
     )
 
 
 def _facts(frame, grown, what):
-    yield say("{n}", n=number_of("systems.n", len(frame))), say(plural(len(frame), what))
+    yield say("{n}", n=Number.count("systems.n", len(frame))), say(plural(len(frame), what))
     dates = frame["date"].dropna()
     if len(dates):
         ends = dates.min(), dates.max()
@@ -126,8 +126,8 @@ def _facts(frame, grown, what):
     both = estimation.both_measures(frame)
     if len(both):
         yield (
-            say("{u}", u=eta("utilisation.median", both["implied_utilisation"].median())),
-            say("implied utilisation, median of {n}", n=number_of("utilisation.n", len(both))),
+            say("{u}", u=Number.two("utilisation.median", both["implied_utilisation"].median())),
+            say("implied utilisation, median of {n}", n=Number.count("utilisation.n", len(both))),
         )
 
 
@@ -147,7 +147,7 @@ def _cited(systems, known, grown):
         papers=[Phrase("arXiv:2007.05558"), Phrase("arXiv:2202.05924")],
         version=When(__version__),
         data=Name(systems.of),
-        n=number_of("estimates.n", len(known)),
+        n=Number.count("estimates.n", len(known)),
         what=systems_of(systems.frame),
         doubling=doubling,
         **{"from": None, "to": None, **parts},

@@ -15,7 +15,7 @@ from traincost.printing import (
     two,
 )
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, cut, label_rows, percent_axis
-from traincost.results.prose import number_of, say
+from traincost.results.prose import Number, say
 from traincost.results.svg import INK, MUTED, REST, SERIES
 from traincost.results.tables import Bar, Heading, Table, as_printed
 
@@ -124,7 +124,7 @@ def _chances(told, frame):
         return say("Paired by configuration; every row changed by more than chance would explain.")
     if not told.any():
         return say("Paired by configuration; no row changed by more than chance would explain.")
-    muted = number_of("change.n_not_told", int((~told).sum()))
+    muted = Number.count("change.n_not_told", int((~told).sum()))
     return say("Paired by configuration; what chance would explain is muted ({n}).", n=muted)
 
 
@@ -194,7 +194,7 @@ def unpaired_table(frame):
     """The runs that have no counterpart."""
     return Table(
         "unpaired",
-        say("Runs without a pair: {n}.", n=number_of("unpaired.n", len(frame))),
+        say("Runs without a pair: {n}.", n=Number.count("unpaired.n", len(frame))),
         (
             Heading("run_id", "run"),
             Heading("side", "side"),

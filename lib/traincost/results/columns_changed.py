@@ -6,17 +6,7 @@ from traincost.analysis import comparison as analysis
 from traincost.analysis.verdicts import TOO_FEW
 from traincost.columns import SCORE_PREFIX, column
 from traincost.printing import MISSING, change_text, count, difference_texts, probability, span
-from traincost.results.prose import (
-    N_LISTED,
-    N_NAMED,
-    Name,
-    key,
-    number_as,
-    number_of,
-    numbers_as,
-    say,
-    with_more,
-)
+from traincost.results.prose import N_LISTED, N_NAMED, Name, Number, key, say, with_more
 from traincost.results.tables import Heading, Table, as_printed
 
 
@@ -46,7 +36,7 @@ def _within(rows):
     for row in varying.head(N_NAMED).itertuples():
         keys = [key("column", row.column, end) for end in ("low", "high")]
         texts = difference_texts(row.change, row.low, row.high, signed=True)[1:]
-        low, high = numbers_as(keys, (row.low, row.high), texts)
+        low, high = Number.several(keys, (row.low, row.high), texts)
         name = Name(row.column.removeprefix(SCORE_PREFIX))
         listed.append(say("{n} by {low} to {high}", n=name, low=low, high=high))
     return say("[; the intervals allow for a change of {rows}]", rows=listed)
@@ -67,7 +57,7 @@ def _moved(rows):
 
 
 def _value(name, side, value):
-    return number_as(key("column", name, side), value, column(name.removeprefix(SCORE_PREFIX)).text)
+    return Number.of(key("column", name, side), value, column(name.removeprefix(SCORE_PREFIX)).text)
 
 
 def scores_table(frame):
@@ -91,7 +81,8 @@ def scores_table(frame):
         n,
         "paired configurations",
         note=say(
-            "Mean over {n} configurations; p family-wise (Holm).", n=number_of("columns.n_configurations", n)
+            "Mean over {n} configurations; p family-wise (Holm).",
+            n=Number.count("columns.n_configurations", n),
         ),
         rows="row",
     )

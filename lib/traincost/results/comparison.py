@@ -16,21 +16,7 @@ from traincost.results.change_tables import (
 )
 from traincost.results.columns_changed import columns_table, scores_changed, scores_table
 from traincost.results.decomposition import decomposed, mean_change, parts_in_full, parts_table
-from traincost.results.prose import (
-    N_LISTED,
-    N_NAMED,
-    Name,
-    eta,
-    join,
-    key,
-    names,
-    number_as,
-    number_of,
-    numbers_as,
-    say,
-    share,
-    with_more,
-)
+from traincost.results.prose import N_LISTED, N_NAMED, Name, Number, join, key, names, say, with_more
 from traincost.results.result import More, Result
 from traincost.results.runs import listed
 
@@ -127,7 +113,7 @@ def _settings(pairing, where, first, second):
         _how_paired(pairing, first, second),
         settings_table(pairing.changed),
         More(
-            say("{n} runs without a pair", n=number_of("unpaired.n", len(pairing.unpaired))),
+            say("{n} runs without a pair", n=Number.count("unpaired.n", len(pairing.unpaired))),
             (unpaired_table(pairing.unpaired),),
         ),
     )
@@ -187,8 +173,8 @@ def _drift(drift):
             "a machine that changed during that session would look the same.",
             way="grows" if row.r > 0 else "falls",
             side=row.side,
-            r=eta(key("drift", row.side, "r"), row.r),
-            p=number_as(key("drift", row.side, "p"), row.p, probability),
+            r=Number.two(key("drift", row.side, "r"), row.r),
+            p=Number.of(key("drift", row.side, "p"), row.p, probability),
         )
         for row in drift[drift["drifts"]].itertuples()
     ]
@@ -210,17 +196,17 @@ def _how_paired(pairing, before, after):
         "{a} runs before and {b} after make {n} {n:pair|pairs} in {c} {c:configuration|configurations}[, "
         "over "
         "{f}].",
-        a=number_of("runs.before", len(before.runs)),
-        b=number_of("runs.after", len(after.runs)),
-        n=number_of("pairs.n", len(pairing.pairs)),
-        c=number_of("pairs.n_configurations", len(pairing.paired)),
+        a=Number.count("runs.before", len(before.runs)),
+        b=Number.count("runs.after", len(after.runs)),
+        n=Number.count("pairs.n", len(pairing.pairs)),
+        c=Number.count("pairs.n_configurations", len(pairing.paired)),
         f=_few(pairing.factors, "factors"),
     )
     if len(pairing.unpaired):
         yield say(
             "{n} {n:run is|runs are} without a pair: they enter the mean runtime of their side, and no "
             "paired change.",
-            n=number_of("unpaired.n", len(pairing.unpaired)),
+            n=Number.count("unpaired.n", len(pairing.unpaired)),
         )
     if pairing.averaged:
         yield say("Varied on one side only, and averaged over: {f}.", f=_few(pairing.averaged, "averaged"))
@@ -228,7 +214,7 @@ def _how_paired(pairing, before, after):
     if left_out:
         yield say(
             "{n} {n:run is|runs are} left out of both sides' statistics as not completed or not usable.",
-            n=number_of("excluded.n", left_out),
+            n=Number.count("excluded.n", left_out),
         )
 
 
@@ -300,7 +286,7 @@ def _overall(row):
         "The paired runs took {c}{told}[, by the one-sided bound of a check at least {x}].",
         c=_took("change", row),
         told=_OVERALL.get(row.verdict, ""),
-        x=share("change.slower_at_least", row.at_least) if is_one_sided else None,
+        x=Number.share("change.slower_at_least", row.at_least) if is_one_sided else None,
     )
 
 
@@ -310,7 +296,7 @@ def _by(base, row, what=""):
     name = f"{base}.{_WAYS[row.log_ratio > 0]}"
     values = sign * row.change, *sorted((sign * row.low, sign * row.high))
     texts = effect_texts(*values, signed=False)
-    x, low, high = numbers_as((name, f"{name}_low", f"{name}_high"), values, texts)
+    x, low, high = Number.several((name, f"{name}_low", f"{name}_high"), values, texts)
     low = None if np.isnan(row.low) else low
     return say("{x}{what}[ ({low} to {high})]", x=x, what=what, low=low, high=high)
 

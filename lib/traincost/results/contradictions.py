@@ -15,7 +15,7 @@ from traincost.estimation.contradictions import (
 )
 from traincost.estimation.estimates import DISAGREE
 from traincost.printing import significant
-from traincost.results.prose import Number, first_names, key, number_of, say
+from traincost.results.prose import Number, first_names, key, say
 from traincost.results.tables import Heading, Table, of_one, setting
 
 HUGE = 1e9  # from which a number of a claim is printed as a power of ten
@@ -106,7 +106,7 @@ def _own(own):
     for kind, (name, words) in _KINDS.items():
         who = own.loc[own["kind"].eq(kind), "subject"]
         if len(who):
-            n = number_of(key("contradictions", name), len(who))
+            n = Number.count(key("contradictions", name), len(who))
             yield say(words, n=n, who=first_names(who), **limits)
 
 
@@ -116,13 +116,13 @@ def _possible(own, estimated):
     if n and not own["kind"].eq(IMPOSSIBLE).any():
         yield say(
             "None of the implied utilisations ({n}) is above one, which would be impossible.",
-            n=number_of("utilisation.n", n),
+            n=Number.count("utilisation.n", n),
         )
 
 
 def _printed(claims):
     if len(claims):
-        n = number_of("contradictions.n_claims", len(claims))
+        n = Number.count("contradictions.n_claims", len(claims))
         yield say("Printed claims differ about {n} {n:thing|things}: name the source of any of them.", n=n)
 
 

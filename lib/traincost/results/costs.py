@@ -6,29 +6,10 @@ import pandas as pd
 from traincost.analysis import costs as analysis
 from traincost.analysis.levels import level_runtimes
 from traincost.columns import column
-from traincost.printing import (
-    MISSING,
-    SPACE,
-    count,
-    energy,
-    money,
-    plus_minus,
-    share_text,
-    significant,
-)
+from traincost.printing import MISSING, SPACE, count, energy, money, plus_minus, share_text, significant
 from traincost.results import fluid
 from traincost.results.checks import check
-from traincost.results.prose import (
-    N_NAMED,
-    Name,
-    Number,
-    Phrase,
-    hours_of,
-    names,
-    number_as,
-    number_of,
-    say,
-)
+from traincost.results.prose import N_NAMED, Name, Number, Phrase, names, say
 from traincost.results.result import More, Result
 from traincost.results.runs import listed
 from traincost.results.tables import (
@@ -120,16 +101,16 @@ def _said(table, order, n_superseded):
         yield say(
             "Of several reports of one task in one configuration, the table has the latest: {n} {n:run|runs} "
             "of earlier ones {n:is|are} not in it.",
-            n=number_of("cost.n_superseded", n_superseded),
+            n=Number.count("cost.n_superseded", n_superseded),
         )
     if order["n_processes"]:
         yield say(
             "In {n} {n:report|reports} one process trained several seeds, which are not exchangeable: the "
             "first carries the warm-up (it is the slowest in {first}), and later ones inherit the memory "
             "peak (it never falls in {rises}), so memory is given without deviation there.",
-            n=number_of("process.n", order["n_processes"]),
-            first=number_of("process.n_first_slowest", order["n_first_slowest"]),
-            rises=number_of("process.n_memory_rises", order["n_memory_rises"]),
+            n=Number.count("process.n", order["n_processes"]),
+            first=Number.count("process.n_first_slowest", order["n_first_slowest"]),
+            rises=Number.count("process.n_memory_rises", order["n_memory_rises"]),
         )
 
 
@@ -141,8 +122,8 @@ def _many_unfinished(table):
             "{n} of {of} runs of {levels} did not complete: where these are the long ones, the means of the "
             "others are too low.",
             levels=names(flagged["level"].head(N_NAMED)),
-            n=number_of("unfinished.n", flagged["n_unfinished"].sum()),
-            of=number_of("unfinished.of", (flagged["n_unfinished"] + flagged["n_completed"]).sum()),
+            n=Number.count("unfinished.n", flagged["n_unfinished"].sum()),
+            of=Number.count("unfinished.of", (flagged["n_unfinished"] + flagged["n_completed"]).sum()),
         )
 
 
@@ -156,14 +137,14 @@ def _money(table, devices, price_per_hour, currency, power_w):
         parts.append(say("{m} at {price} an hour", m=paid, price=price))
     if "energy_kwh" in table:
         power = Number("spent.power_w", power_w, f"{significant(power_w)}{SPACE}W")
-        used = number_as("spent.energy_kwh", total["energy_kwh"], energy)
+        used = Number.of("spent.energy_kwh", total["energy_kwh"], energy)
         parts.append(say("{e} at {p}", e=used, p=power))
     yield say(
         "{n:|The }{n} {n:run|runs} took {h} of device time at {d} {d:device|devices} a run[: {spent}]; "
         "{left}.",
-        n=number_of("spent.n_runs", total["n_runs"] + total["n_excluded"]),
-        h=hours_of("spent.device_hours", total["device_hours"]),
-        d=number_of("spent.devices", devices),
+        n=Number.count("spent.n_runs", total["n_runs"] + total["n_excluded"]),
+        h=Number.hours("spent.device_hours", total["device_hours"]),
+        d=Number.count("spent.devices", devices),
         spent=parts,
         left=_left_out(total, devices),
     )
@@ -172,13 +153,13 @@ def _money(table, devices, price_per_hour, currency, power_w):
 def _left_out(total, devices):
     if not total["n_excluded"]:
         return "no run was left out"
-    left = number_of("excluded.n", total["n_excluded"])
+    left = Number.count("excluded.n", total["n_excluded"])
     if not total["excluded_s"] > 0:
         return say("{n} more, left out of every statistic, took an unknown time", n=left)
     return say(
         "{t} of it went into {n} {n:run|runs} that no statistic includes",
         n=left,
-        t=hours_of("spent.excluded_device_hours", total["excluded_s"] / 3600 * devices),
+        t=Number.hours("spent.excluded_device_hours", total["excluded_s"] / 3600 * devices),
     )
 
 
@@ -240,8 +221,8 @@ def _how(name, n, same):
         "Mean ± sample deviation of two or more runs that can be compared.[ Same in every row: {same}.][ "
         "Columns beyond the first {n} of {all} are not shown.]",
         same=[say("{a} {b}", a=Phrase(a), b=Name(b)) for a, b in same],
-        n=number_of(f"{name}.n_shown", MAX_COLUMNS),
-        all=number_of(f"{name}.n_columns", n) if n > MAX_COLUMNS else None,
+        n=Number.count(f"{name}.n_shown", MAX_COLUMNS),
+        all=Number.count(f"{name}.n_columns", n) if n > MAX_COLUMNS else None,
     )
 
 
@@ -300,7 +281,7 @@ def _spent_table(frame, name, currency, members, runs):
             *of_settings([name], zip(levels["level"], strict=True), members, "all runs"),
             Origin(n_all, "all runs"),
         ),
-        note=say("{n} {n:run|runs} each.", n=number_of("spent.n_each", levels["n_runs"].iloc[0]))
+        note=say("{n} {n:run|runs} each.", n=Number.count("spent.n_each", levels["n_runs"].iloc[0]))
         if alike
         else None,
         rows="row",

@@ -12,7 +12,7 @@ from traincost.measure.meter import parameters as parameters_of
 from traincost.printing import count as as_count
 from traincost.printing import significant
 from traincost.reading.formats.files import Unreadable, parse_json, read_bytes
-from traincost.results.prose import Name, Number, key, number_as, number_of, plural, say
+from traincost.results.prose import Name, Number, key, plural, say
 from traincost.results.result import Result
 from traincost.results.tables import Heading, Table
 
@@ -145,8 +145,8 @@ def _said(model, found, of_all):
     yield say(
         "A {family} model of {n} parameters[, {active} of them active].",
         family=Name(model.family),
-        n=number_of("count.parameters", model.parameters),
-        active=number_of("count.active_parameters", model.active_parameters) if is_sparse else None,
+        n=Number.count("count.parameters", model.parameters),
+        active=Number.count("count.active_parameters", model.active_parameters) if is_sparse else None,
     )
     yield say(
         "Training it takes {flop} FLOP ({of}), {causal} with causal attention alone, and {more} executed "
@@ -159,9 +159,9 @@ def _said(model, found, of_all):
     yield say(
         "Attention adds {share} % to the linear layers at {n} tokens of context.",
         share=Number("count.attention_share", attention, significant(100 * attention, 2)),
-        n=number_of("count.context", found.context),
+        n=Number.count("count.context", found.context),
     )
-    memory = number_as("count.memory_gib", memory_gib, significant)
+    memory = Number.of("count.memory_gib", memory_gib, significant)
     yield say("Weights, gradients and Adam take {gib} GiB, without activations.", gib=memory)
 
 
@@ -199,14 +199,14 @@ def _of_module(module, inputs, tokens):
     said = [
         say(
             "{n} parameters; a forward pass takes {f} FLOP per {unit}.",
-            n=number_of("count.parameters", n),
+            n=Number.count("count.parameters", n),
             f=_flop("forward", each),
             unit=unit,
         ),
         say("Training takes {flop} FLOP ({of}).", flop=_flop("flop", total), of=of_all),
         say(
             "{n} {n:operator|operators} ran that count as nothing: element-wise ones, views and look-ups.",
-            n=number_of("count.n_uncounted", len(kinds)),
+            n=Number.count("count.n_uncounted", len(kinds)),
         ),
     ]
     return rows, type(module).__name__, said

@@ -7,7 +7,7 @@ from traincost.printing import count, share_text, time_parts, time_text, time_un
 from traincost.results import fluid
 from traincost.results.figures import Figure, axes_of, label_rows
 from traincost.results.names import hue
-from traincost.results.prose import N_NAMED, Name, duration, key, number_as, plural, say
+from traincost.results.prose import N_NAMED, Name, Number, key, plural, say
 from traincost.results.svg import MUTED, REST, SERIES
 from traincost.results.tables import Bar, Heading, Table, as_printed, part_of
 
@@ -21,8 +21,8 @@ def mean_change(decomposition):
     d = decomposition
     return say(
         "Mean runtime over all runs went from {a} to {b}, a change of {c}; the parts below sum to it.",
-        a=duration("mean.before_s", d.before_s),
-        b=duration("mean.after_s", d.after_s),
+        a=Number.time("mean.before_s", d.before_s),
+        b=Number.time("mean.after_s", d.after_s),
         c=_signed("mean.change_s", d.change_s, d.change_s),
     )
 
@@ -49,14 +49,14 @@ def _part(row, change_s):
         "n": _signed(key(*base, "count_s"), row.count_s, change_s),
         "times": say(
             "it ran {b} instead of {a} times a run",
-            a=number_as(key(*base, "count_before"), row.count_before, count),
-            b=number_as(key(*base, "count_after"), row.count_after, count),
+            a=Number.of(key(*base, "count_before"), row.count_before, count),
+            b=Number.of(key(*base, "count_after"), row.count_after, count),
         ),
         "c": _signed(key(*base, "call_s"), row.call_s, change_s),
         "call": say(
             "one call took {b} instead of {a}",
-            a=duration(key(*base, "call_before_s"), row.call_before_s),
-            b=duration(key(*base, "call_after_s"), row.call_after_s),
+            a=Number.time(key(*base, "call_before_s"), row.call_before_s),
+            b=Number.time(key(*base, "call_after_s"), row.call_after_s),
         ),
         "once": _once(base, row),
     }
@@ -75,12 +75,12 @@ def _once(base, row):
         return ""  # its count is the same, it did not run at all on a side, or nothing is fixed
     if np.isnan(row.fixed_s):
         return say(" (assuming no warm-up, as its counts changed too much alike to tell one)")
-    seconds = duration(key(*base, "fixed_s"), row.fixed_s)
+    seconds = Number.time(key(*base, "fixed_s"), row.fixed_s)
     return say(" (besides {s} a run that do not grow with its calls)", s=seconds)
 
 
 def _signed(name, value, total_s):
-    return number_as(name, value, part_of(total_s, signed=True))
+    return Number.of(name, value, part_of(total_s, signed=True))
 
 
 def draw_parts(parts):

@@ -9,7 +9,7 @@ from traincost.results import fluid, mean_bars
 from traincost.results.figures import Figure
 from traincost.results.names import part_names
 from traincost.results.occurrences import occurrences
-from traincost.results.prose import N_NAMED, Name, duration, key, number_as, numbers_as, say
+from traincost.results.prose import N_NAMED, Name, Number, key, say
 from traincost.results.result import Bars, Earlier, More, Result
 from traincost.results.shares import draw_composition
 from traincost.results.tables import Bar, Heading, Table, part_of
@@ -80,13 +80,13 @@ def _why(table, by, short):
     whole = table[["slow_s", "fast_s"]].sum()
     keys = [*(key("difference", part, "more_s") for part in rows["part"]), "difference.total_s"]
     seconds = [*rows["more_s"], total]
-    *parts, total = numbers_as(keys, seconds, time_parts(seconds, total))
+    *parts, total = Number.several(keys, seconds, time_parts(seconds, total))
     yield say(
         "A run of {slow} takes {a}, one of {fast} {b}. Of the {total} between them, {parts}.",
         slow=Name(short.get(slow, slow)),
-        a=duration(key("level", by, slow, "mean_s"), whole["slow_s"]),
+        a=Number.time(key("level", by, slow, "mean_s"), whole["slow_s"]),
         fast=Name(short.get(fast, fast)),
-        b=duration(key("level", by, fast, "mean_s"), whole["fast_s"]),
+        b=Number.time(key("level", by, fast, "mean_s"), whole["fast_s"]),
         total=total,
         parts=[
             say("{t} is {part}", t=t, part="untimed" if part == UNATTRIBUTED else Name(named[part]))
@@ -111,11 +111,11 @@ def _how(row, named):
     return say(
         f"{{part}} {often}; one time takes {{a}} against {{b}}[, {{ratio}} as long]{{cause}}.",
         part=Name(named[row.part]),
-        n=number_as(f"{base}.slow_count", row.slow_count, count),
-        m=number_as(f"{base}.fast_count", row.fast_count, count),
-        a=duration(f"{base}.slow_each_s", row.slow_each_s),
-        b=duration(f"{base}.fast_each_s", row.fast_each_s),
-        ratio=number_as(f"{base}.each_ratio", ratio, ratio_text) if ratio <= FAR_APART else None,
+        n=Number.of(f"{base}.slow_count", row.slow_count, count),
+        m=Number.of(f"{base}.fast_count", row.fast_count, count),
+        a=Number.time(f"{base}.slow_each_s", row.slow_each_s),
+        b=Number.time(f"{base}.fast_each_s", row.fast_each_s),
+        ratio=Number.of(f"{base}.each_ratio", ratio, ratio_text) if ratio <= FAR_APART else None,
         cause="" if as_often else cause,
     )
 
@@ -170,7 +170,7 @@ def _table(table, by, n_runs, colours, short):
     of_total = part_of(float(max(sums["slow_s"], 1e-12)))
     return Table(
         "difference",
-        say("Where the {t} come from", t=duration("difference.total_s", total)),
+        say("Where the {t} come from", t=Number.time("difference.total_s", total)),
         (
             Heading("label", "section", code=True, swatch="colour"),
             Heading("slow_s", short.get(slow, str(slow)), of_total, hide_on_phone=True),

@@ -7,20 +7,7 @@ from traincost.analysis.order import DRIFT
 from traincost.analysis.plan import COVERAGE
 from traincost.printing import percent, probability_is, ratio_text
 from traincost.results.effect_tables import effects_table, interactions_table, statistics_table
-from traincost.results.prose import (
-    N_LISTED,
-    N_NAMED,
-    Name,
-    eta,
-    first_names,
-    key,
-    names,
-    number_as,
-    number_of,
-    say,
-    share,
-    with_more,
-)
+from traincost.results.prose import N_LISTED, N_NAMED, Name, Number, first_names, key, names, say, with_more
 from traincost.results.responses import asked_of
 from traincost.results.result import More, Result
 from traincost.results.sizes import (
@@ -107,7 +94,7 @@ def _dependence(what, table, found, ordered):
     if what.n_missing:
         yield say(
             "{n} {n:run lacks|runs lack} {what} and {n:is|are} left out here.",
-            n=number_of("response.n_missing", what.n_missing),
+            n=Number.count("response.n_missing", what.n_missing),
             what=what.words,
         )
     if not len(tested):
@@ -145,7 +132,7 @@ def _many(what, of):
         yield say(
             "This is one of {n} responses examined here: each has its own family of tests, so expect a "
             "finding by chance in one of twenty responses that depend on nothing.",
-            n=number_of("response.of", of),
+            n=Number.count("response.of", of),
         )
 
 
@@ -170,7 +157,7 @@ def _nothing_clears(what, tested, act_together):
 
 
 def _p(key, value):
-    return number_as(key, value, probability_is)
+    return Number.of(key, value, probability_is)
 
 
 def _drift(what, start, ordered):
@@ -204,7 +191,7 @@ def _far(what, found):
         "{n} {n:run lies|runs lie} far from all others, and no setting says why: {listed}. {n:It is|They "
         "are} counted as cost, and set aside from these tests and sizes[; counted in, the verdicts are: "
         "{changed}].",
-        n=number_of("far.n", len(at)),
+        n=Number.count("far.n", len(at)),
         listed=with_more(listed, len(at), "far.n_more"),
         changed=changed[:N_NAMED],
     )
@@ -221,7 +208,7 @@ def _relations(what, tested):
             what=what.subject,
             way="rises" if row.direction > 0 else "falls",
             f=Name(row.factor),
-            rho=eta(key("effects", row.factor, "direction"), row.direction),
+            rho=Number.two(key("effects", row.factor, "direction"), row.direction),
         )
 
 
@@ -239,7 +226,7 @@ def _units(what, table, found):
     if structure.n_configurations < len(structure.of_run):
         yield say(
             "{n} configurations are repeated[ over {f}]; {how}.",
-            n=number_of("effects.n_repeated", structure.n_configurations),
+            n=Number.count("effects.n_repeated", structure.n_configurations),
             f=names(rows["factor"].head(N_NAMED)),
             how=_UNITS[structure.unit],
         )
@@ -296,10 +283,10 @@ def _predicted(left_out):
     yield say(
         "Predicted from the others by the additive model, {n} of {of} configurations ({x}) lie within "
         "their {level} prediction interval.",
-        n=number_of("predicted.n_inside", inside),
-        of=number_of("predicted.n", len(left_out)),
-        x=share("predicted.share", inside / len(left_out)),
-        level=number_as("predicted.coverage", COVERAGE, percent),
+        n=Number.count("predicted.n_inside", inside),
+        of=Number.count("predicted.n", len(left_out)),
+        x=Number.share("predicted.share", inside / len(left_out)),
+        level=Number.of("predicted.coverage", COVERAGE, percent),
     )
 
 
@@ -343,7 +330,7 @@ def _said_of(verdict, what, rows, act_together):
                 size=size_of(what, row),
                 alone=" (too few runs to hold the others)" if row.hold_too_few else "",
                 how_much=", and how much depends on the other settings" if act_together else "",
-                drift=number_as("start_order.most_drift", DRIFT, ratio_text),
+                drift=Number.of("start_order.most_drift", DRIFT, ratio_text),
                 others=_entangled(row),
             )
 
@@ -355,7 +342,7 @@ def _factor(row):
     return say(
         "{names}[ and {more} more alike]",
         names=Name(" = ".join(merged)),
-        more=number_of(key("effects", row.factor, "n_alike"), more) if more else None,
+        more=Number.count(key("effects", row.factor, "n_alike"), more) if more else None,
     )
 
 
@@ -365,6 +352,6 @@ def _entangled(row):
     if not others:  # it varies exactly with a place
         others, shared = row.names[1:], (1.0,) * (len(row.names) - 1)
     return [
-        say("{g} (R² {r})", g=Name(g), r=eta(key("effects", row.factor, "with", g, "r_squared"), r))
+        say("{g} (R² {r})", g=Name(g), r=Number.two(key("effects", row.factor, "with", g, "r_squared"), r))
         for g, r in list(zip(others, shared, strict=True))[:N_NAMED]
     ]

@@ -11,7 +11,7 @@ from traincost.estimation import energy as estimation
 from traincost.estimation.uncertainty import LEVEL
 from traincost.printing import count, percent, significant, two
 from traincost.reading.formats.files import Unreadable, read_bytes
-from traincost.results.prose import Number, key, number_as, number_of, say
+from traincost.results.prose import Number, key, say
 from traincost.results.result import Result
 from traincost.results.tables import Heading, Origin, Table, of_one
 
@@ -45,8 +45,8 @@ def _hours(found):
     if len(hours):
         yield say(
             "{n} {n:system|systems} took {hours} device-hours.",
-            n=number_of("energy.n_hours", len(hours)),
-            hours=number_as("energy.device_hours", hours.sum(), significant),
+            n=Number.count("energy.n_hours", len(hours)),
+            hours=Number.of("energy.device_hours", hours.sum(), significant),
         )
 
 
@@ -57,7 +57,7 @@ def _energies(found):
     known = found[found["energy_kwh"].notna()]
     counts = known["evidence"].value_counts()
     kinds = [
-        say("{n} {how}", n=number_of(key("energy", "n", kind), counts[kind]), how=kind)
+        say("{n} {how}", n=Number.count(key("energy", "n", kind), counts[kind]), how=kind)
         for kind in _KINDS
         if counts.get(kind, 0)
     ]
@@ -66,7 +66,7 @@ def _energies(found):
     # Errors of the same assumptions do not average out, so the ends are summed.
     yield say(
         "The energy of {n} {n:system|systems} ({kinds}) is {total} in all ({low} to {high}).",
-        n=number_of("energy.n", len(known)),
+        n=Number.count("energy.n", len(known)),
         kinds=kinds,
         total=_scaled("total_kwh", known["energy_kwh"].sum(), _UNITS),
         low=_scaled("total_low_kwh", known["energy_low"].sum(), _UNITS),
@@ -80,7 +80,7 @@ def _carbon(found):
         yield say(
             "Where the grid is known ({n}), that is {total} of CO₂-equivalent ({low} to {high}), by the mean "
             "of the grid and not by what its buyers contracted.",
-            n=number_of("energy.n_co2", len(known)),
+            n=Number.count("energy.n_co2", len(known)),
             total=_scaled("co2_kg", known["co2_kg"].sum(), _MASSES),
             low=_scaled("co2_low_kg", known["co2_low"].sum(), _MASSES),
             high=_scaled("co2_high_kg", known["co2_high"].sum(), _MASSES),
@@ -96,9 +96,9 @@ def _money(found):
     if len(known):
         yield say(
             "At the prices given, the device-hours of {n} {n:system|systems} cost {low} to {high}.",
-            n=number_of("energy.n_money", len(known)),
-            low=number_as("energy.money_low", known["money_low"].sum(), significant),
-            high=number_as("energy.money_high", known["money_high"].sum(), significant),
+            n=Number.count("energy.n_money", len(known)),
+            low=Number.of("energy.money_low", known["money_low"].sum(), significant),
+            high=Number.of("energy.money_high", known["money_high"].sum(), significant),
         )
 
 
@@ -109,11 +109,11 @@ def _boundary(found):
             "Where only the rated power is known, a device draws {large} of it on average in a large "
             "training ({low} to {high}), the server {server} times its devices, the facility {pue} times its "
             "servers: assumed, each with its range.",
-            large=number_as("energy.ratio", large.value, percent),
-            low=number_as("energy.ratio_low", large.low, percent),
-            high=number_as("energy.ratio_high", large.high, percent),
-            server=number_as("energy.server", estimation.SERVER.value, "{:g}".format),
-            pue=number_as("energy.pue", estimation.PUE.value, "{:g}".format),
+            large=Number.of("energy.ratio", large.value, percent),
+            low=Number.of("energy.ratio_low", large.low, percent),
+            high=Number.of("energy.ratio_high", large.high, percent),
+            server=Number.of("energy.server", estimation.SERVER.value, "{:g}".format),
+            pue=Number.of("energy.pue", estimation.PUE.value, "{:g}".format),
         )
     yield say("Left out are {what}.", what=estimation.LEFT_OUT)
 
@@ -136,7 +136,7 @@ def _assumed_table(found):
         "energy-assumed",
         say(
             "What is assumed where only a rated power is known, each with its range of {level}.",
-            level=number_as("energy.level", LEVEL, percent),
+            level=Number.of("energy.level", LEVEL, percent),
         ),
         (
             Heading("factor", "factor"),
@@ -222,7 +222,7 @@ def emissions(path, name=""):
         say(
             "{n} {n:run|runs} took {total}, of which {assumed} is assumed and not measured; PUE is not in "
             "it.",
-            n=number_of("energy.n", len(found)),
+            n=Number.count("energy.n", len(found)),
             total=_scaled("total_kwh", total, _UNITS),
             assumed=_scaled("assumed_kwh", assumed, _UNITS),
         )
@@ -232,7 +232,7 @@ def emissions(path, name=""):
             say(
                 "Of {n} rows, those of other processes of one machine, and earlier ones of a run, are left "
                 "out.",
-                n=number_of("energy.n_rows", len(rows)),
+                n=Number.count("energy.n_rows", len(rows)),
             )
         )
     table = Table(

@@ -10,7 +10,7 @@ from traincost.estimation.estimates import DISAGREE
 from traincost.estimation.uncertainty import LEVEL
 from traincost.printing import SPACE, percent, power, significant, two
 from traincost.results.figures import Figure, axes_of, label_rows, powers_of_ten
-from traincost.results.prose import Name, Number, Phrase, key, number_as, number_of, say
+from traincost.results.prose import Name, Number, Phrase, key, say
 from traincost.results.svg import INK, SERIES
 from traincost.results.tables import Bar, Heading, Table, of_one
 
@@ -52,7 +52,7 @@ def span_of(known):
     for end, value in ends.items():
         printed = flop(key("estimates", end), value)
         alike = known.loc[[flop("", v).text == printed.text for v in known["value_flop"]], "system"]
-        n = number_of(key("estimates", f"n_{end}"), len(alike))
+        n = Number.count(key("estimates", f"n_{end}"), len(alike))
         whose = say("{n} {what}{n:|s} alike in these digits", n=n, what=systems_of(known))
         said[end] = say("{a} ({x})", a=printed, x=named(alike.iloc[0], known) if len(alike) == 1 else whose)
     return said
@@ -139,7 +139,7 @@ def _marks(known):
     some_assume = known["method"].isin(ASSUMING).any()
     return say(
         "Line: interval of {line}{upright}.{assumed}",
-        line=number_as("estimates.level", LEVEL, percent),
+        line=Number.of("estimates.level", LEVEL, percent),
         upright="; upright: the next best evidence" if known["check_flop"].gt(0).any() else "",
         assumed=" * a utilisation, or the active share of experts, is assumed." if some_assume else "",
     )

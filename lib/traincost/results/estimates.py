@@ -17,7 +17,7 @@ from traincost.results.estimate_tables import DAY, estimates_table, flop, measur
 from traincost.results.evidence import evidence_blocks
 from traincost.results.fits import conversion_blocks, error_blocks
 from traincost.results.inputs import input_blocks, rejected_table, sources_table
-from traincost.results.prose import Name, Number, When, eta, key, number_of, say
+from traincost.results.prose import Name, Number, When, key, say
 from traincost.results.result import Earlier, Headline, Items, More, Result
 from traincost.results.systems import read_claims, read_systems
 
@@ -166,7 +166,7 @@ def _summary(estimated):
         (system,) = known.itertuples()
         said = say("{x} took {a}.", x=Name(system.system), a=flop("estimates.low", system.value_flop))
     else:
-        n = number_of("estimates.n", len(known))
+        n = Number.count("estimates.n", len(known))
         said = say("{n} systems took from {low} to {high}.", n=n, **span_of(known))
     return [said, *_utilisation(estimated), *_stated(estimated)]
 
@@ -195,7 +195,7 @@ def _overview(estimated, reported):
 
 def _counted(counts):
     for what, (name, n) in counts.items():
-        yield say("{what}: {n}", what=what, n=number_of(key("systems", name), n))
+        yield say("{what}: {n}", what=what, n=Number.count(key("systems", name), n))
 
 
 def _checks(estimated):
@@ -220,7 +220,7 @@ _BURDEN_TIMES = {
 def _burden_times(burden_time):
     """Say what time the hardware burden of how many systems takes."""
     for kind, what in _BURDEN_TIMES.items():
-        n = number_of(key("systems", "n_burden_of", kind), burden_time.eq(kind).sum())
+        n = Number.count(key("systems", "n_burden_of", kind), burden_time.eq(kind).sum())
         if n.value:
             yield say("The hardware burden of {n} {n:system|systems} takes {what}.", n=n, what=what)
 
@@ -234,9 +234,9 @@ def _utilisation(estimated):
         "Where a system has both measures, operations over burden imply a utilisation{of} between {low} "
         "and {high}, {mid} at the median.",
         of=" of the whole run" if both["burden_time"].eq(WHOLE_RUN).all() else "",
-        low=eta("utilisation.low", implied.min()),
-        high=eta("utilisation.high", implied.max()),
-        mid=eta("utilisation.median", implied.median()),
+        low=Number.two("utilisation.low", implied.min()),
+        high=Number.two("utilisation.high", implied.max()),
+        mid=Number.two("utilisation.median", implied.median()),
     )
 
 
@@ -250,11 +250,11 @@ def _stated(estimated):
     yield say(
         "A total is stated for {all} {all:system|systems}[; for {alone} it is the only figure there is].[ Of "
         "{which} {n}, {near} {near:lies|lie} within a factor of {factor} of the next best evidence.]",
-        all=number_of("stated.n_all", len(stated)),
-        alone=number_of("stated.n_alone", n_alone) if n_alone else None,
+        all=Number.count("stated.n_all", len(stated)),
+        alone=Number.count("stated.n_alone", n_alone) if n_alone else None,
         which="the other" if n_alone else "these",
-        n=number_of("stated.n", n) if n else None,
-        near=number_of("stated.n_near", n_near),
+        n=Number.count("stated.n", n) if n else None,
+        near=Number.count("stated.n_near", n_near),
         factor=Number("stated.factor", factor, f"{factor:g}"),
     )
 
@@ -272,7 +272,7 @@ def checked(estimated):
 
 def _estimates(ordered, reported):
     listed = ordered.sort_values("value_flop", ascending=False, kind="stable", na_position="last")
-    n = number_of("sources.n", len(reported.where))
+    n = Number.count("sources.n", len(reported.where))
     return (
         ordered,
         [_known_by(ordered)],
@@ -289,7 +289,7 @@ def _known_by(frame):
     return say(
         "Operations are known of {a} {what}{a:|s}, burden of {b}, both of {c}.",
         what=systems_of(frame),
-        a=number_of("systems.n_operations", has["operations_flop"].sum()),
-        b=number_of("systems.n_burden", has["burden_flop"].sum()),
-        c=number_of("systems.n_both", has.all(axis=1).sum()),
+        a=Number.count("systems.n_operations", has["operations_flop"].sum()),
+        b=Number.count("systems.n_burden", has["burden_flop"].sum()),
+        c=Number.count("systems.n_both", has.all(axis=1).sum()),
     )

@@ -7,7 +7,7 @@ from traincost.estimation.estimates import DISAGREE
 from traincost.estimation.uncertainty import LEVEL
 from traincost.printing import count, percent, share_text, significant
 from traincost.results.estimate_tables import BAND
-from traincost.results.prose import When, key, number_as, number_of, say
+from traincost.results.prose import Number, When, key, say
 from traincost.results.result import More
 from traincost.results.tables import Heading, Table, of_one
 
@@ -28,7 +28,7 @@ def _ranked(estimated):
     """How many systems are estimated by which kind of evidence, and how many contradict themselves."""
     counts = estimated["method"].value_counts()
     kinds = [
-        say("{n} {what}", n=number_of(key("evidence", kind), counts[kind]), what=kind)
+        say("{n} {what}", n=Number.count(key("evidence", kind), counts[kind]), what=kind)
         for kind in evidence.RANKS
         if counts.get(kind, 0)
     ]
@@ -40,7 +40,7 @@ def _ranked(estimated):
             "The figures of {n} {n:system|systems} contradict each other, and are in no fit of one measure "
             "on "
             "the other.",
-            n=number_of("evidence.n_inconsistent", n_apart),
+            n=Number.count("evidence.n_inconsistent", n_apart),
         )
 
 
@@ -99,7 +99,7 @@ def _classes_table(estimated):
         say(
             "What such intervals of {level} hold of the totals that Epoch AI's list of {month} records, by "
             "class.",
-            level=number_as("classes.level", LEVEL, percent),
+            level=Number.of("classes.level", LEVEL, percent),
             month=When("2025-08"),
         ),
         (

@@ -64,35 +64,18 @@ class Drawing:
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A figure of an answer, drawn when it is looked at.
+    """A figure of an answer, drawn when it is looked at."""
 
-    Attributes
-    ----------
-    name : str
-        Its anchor, and its name in the JSON.
-    frame : DataFrame
-        What it draws.
-    draw : callable
-        Takes the frame and `args`; returns a `Plot` and a legend of (mark, text) pairs. A mark is
-        ``tick``, ``range``, ``hatch``, a colour, a (marker, colour) pair, or None for words alone.
-    caption : Sentence
-    args : tuple
-    note : Sentence, optional
-        Below it, small.
-    aliases : tuple of str
-        Ids that once stood here, and still lead to it.
-    wide : bool
-        It has a second drawing for wide screens; else, one serves all.
-    """
-
-    name: str
-    frame: object
+    name: str  # its anchor, and its name in the JSON
+    frame: object  # what it draws
+    # Takes the frame and `args`; returns a `Plot` and a legend of (mark, text) pairs. A mark is ``tick``,
+    # ``range``, ``hatch``, a colour, a (marker, colour) pair, or None for words alone.
     draw: object
     caption: Sentence
     args: tuple = ()
-    note: Sentence | None = None
-    aliases: tuple = ()
-    wide: bool = False
+    note: Sentence | None = None  # below it, small
+    aliases: tuple = ()  # ids that once stood here, and still lead to it
+    wide: bool = False  # it has a second drawing for wide screens; else, one serves all
 
     @property
     def said(self):

@@ -6,7 +6,7 @@ import pandas as pd
 from traincost.estimation import estimates
 from traincost.printing import SPACE, power, significant, two
 from traincost.results.figures import Figure, axes_of, labels_on_grid, name_points, powers_of_ten, thinned
-from traincost.results.prose import Name, Number, eta, key, number_as, number_of, say
+from traincost.results.prose import Name, Number, key, say
 from traincost.results.result import More
 from traincost.results.svg import GRID, MUTED, PAGE, SERIES
 from traincost.results.tables import Heading, Table, of_one
@@ -45,8 +45,8 @@ def _derived(derived):
             "Of {n} {n:system|systems} without hardware burden, the fit gives one[ ({outside} of them "
             "outside "
             "the fitted range)].",
-            n=number_of("conversion.n_derived", len(derived)),
-            outside=number_of("conversion.n_outside", outside) if outside else None,
+            n=Number.count("conversion.n_derived", len(derived)),
+            outside=Number.count("conversion.n_outside", outside) if outside else None,
         )
 
 
@@ -82,7 +82,7 @@ def _conversion(points, fit, elsewhere=""):
         "independent. ]A value converted by the fit is derived, not measured, and its prediction interval is "
         "×/÷ {w} in the middle of the data.",
         data=Name(elsewhere) if elsewhere else None,
-        counts=number_of("conversion.n_operations", n_counts) if is_shared else None,
+        counts=Number.count("conversion.n_operations", n_counts) if is_shared else None,
         **_line(fit),
     )
 
@@ -90,10 +90,10 @@ def _conversion(points, fit, elsewhere=""):
 def _line(fit):
     factor = 10 ** fit.interval(fit.x_mean)
     return {
-        "n": number_of("conversion.n", fit.n),
-        "a": eta("conversion.intercept", fit.intercept),
-        "b": eta("conversion.slope", fit.slope),
-        "r": eta("conversion.r_squared", fit.r_squared),
+        "n": Number.count("conversion.n", fit.n),
+        "a": Number.two("conversion.intercept", fit.intercept),
+        "b": Number.two("conversion.slope", fit.slope),
+        "r": Number.two("conversion.r_squared", fit.r_squared),
         "w": Number("conversion.factor", factor, significant(factor, 2)),
     }
 
@@ -155,7 +155,7 @@ def error_blocks(fits, target, direction="error on compute"):
         )
         return ([few],)
     exponents, projections = fits["exponents"], fits["projections"]
-    n = number_of("error.n", exponents["n"])
+    n = Number.count("error.n", exponents["n"])
     if not exponents["established"]:
         flat = say(
             "Over {n} systems it is not established that the error falls with compute, so nothing is "
@@ -183,7 +183,7 @@ def _by_measure(fits):
         "Compute is {measure}[; {n} of them derived, which lie on a line by construction, so that R² and "
         "intervals are no evidence].",
         measure=_MEASURES[fits["measure"]],
-        n=number_of("error.n_derived", n_derived) if n_derived else None,
+        n=Number.count("error.n_derived", n_derived) if n_derived else None,
     )
 
 
@@ -195,7 +195,7 @@ def _falls(exponents, n, direction="error on compute"):
         "high": _exponent("exponent_high", exponents["high"]),
         "r": _exponent("exponent_reverse", exponents["compute_on_error"]),
         "n": n,
-        "r_squared": eta("error.r_squared", exponents["r_squared"]),
+        "r_squared": Number.two("error.r_squared", exponents["r_squared"]),
     }
     said = (
         "Over {n} systems the error falls as compute to the power of one over {e} (interval {low} to {high}, "
@@ -211,7 +211,7 @@ def _falls(exponents, n, direction="error on compute"):
 
 
 def _exponent(name, value):
-    return number_as(key("error", name), value, "{:.1f}".format)
+    return Number.of(key("error", name), value, "{:.1f}".format)
 
 
 def _projected(projections, target):
@@ -230,7 +230,7 @@ def _projection(form, found):
         x=_power(key("projection", form), found["log10_flop"]),
         low=_power(key("projection", form, "low"), found["low"]),
         high=_power(key("projection", form, "high"), found["high"]),
-        beyond=number_as(key("projection", form, "beyond"), found["orders_beyond"], "{:.0f}".format),
+        beyond=Number.of(key("projection", form, "beyond"), found["orders_beyond"], "{:.0f}".format),
     )
 
 

@@ -44,27 +44,13 @@ PAD = 8  # px beside a label
 
 
 class Part(NamedTuple):
-    """One part of a bar.
+    """One part of a bar."""
 
-    Attributes
-    ----------
-    label : str
-        Its name, which may come from a run.
-    value : float
-        Its share of the bar, or its length in the unit of all bars.
-    text : str
-        The value as it is printed.
-    kind : str
-        ``evaluation``, ``training``, ``setup``, ``other`` or ``untimed``.
-    rank : int
-        Its place among the parts of its kind, from 0: the lightness.
-    """
-
-    label: str
-    value: float
-    text: str
-    kind: str = "other"
-    rank: int = 0
+    label: str  # its name, which may come from a run
+    value: float  # its share of the bar, or its length in the unit of all bars
+    text: str  # the value as it is printed
+    kind: str = "other"  # ``evaluation``, ``training``, ``setup``, ``other`` or ``untimed``
+    rank: int = 0  # its place among the parts of its kind, from 0: the lightness
 
     @property
     def colour(self):

@@ -5,17 +5,7 @@ import numpy as np
 from traincost.estimation import trends as estimation
 from traincost.estimation.trends import ALL, LARGE, REGULAR
 from traincost.printing import count, significant, span, two
-from traincost.results.prose import (
-    Name,
-    Number,
-    When,
-    first_names,
-    join,
-    key,
-    number_as,
-    number_of,
-    say,
-)
+from traincost.results.prose import Name, Number, When, first_names, join, key, say
 from traincost.results.tables import Heading, Origin, Table, as_printed, setting
 
 GROUP_NAMES = {ALL: "all systems", REGULAR: "regular-scale systems", LARGE: "large-scale systems"}
@@ -41,8 +31,8 @@ def grouped(fitted, options, unfitted):
         "An interval is the wider, at either end, of Student's t and of {n} seeded draws of systems, "
         "each drawn estimate off by a log-uniform factor of up to {noise}; a month is a twelfth of a "
         "mean year.",
-        n=number_of("trends.n_draws", options["n_draws"]),
-        noise=number_as("trends.noise", estimation.NOISE, "{:g}".format),
+        n=Number.count("trends.n_draws", options["n_draws"]),
+        noise=Number.of("trends.noise", estimation.NOISE, "{:g}".format),
     )
 
 
@@ -55,10 +45,10 @@ def _doubling(row, what, dropped):
         a=When(f"{row.first:%Y-%m}"),
         b=When(f"{row.last:%Y-%m}"),
         group=GROUP_NAMES[row.group],
-        n=number_of(key(*base, "n"), row.n),
+        n=Number.count(key(*base, "n"), row.n),
     )
     if row.n < estimation.MIN_SYSTEMS:
-        least = number_of("trends.min_systems", estimation.MIN_SYSTEMS)
+        least = Number.count("trends.min_systems", estimation.MIN_SYSTEMS)
         return join([lead, say("too few; growth is claimed from {k} systems on.", k=least)], "")
     said = "compute doubles in {doubling_months} (interval {doubling_low} to {doubling_high})."
     if max(row.slope_high, row.slope_t_high) <= 0:
@@ -85,7 +75,7 @@ def _outliers(is_apart, options):
         "Each system is set against those published within {window} days of it: one whose log₁₀ compute is "
         "more than {low} standard deviations below their mean is a low outlier[, one more than {z} above it, "
         "after {start}, is large-scale, and the others are regular-scale].",
-        window=number_of("trend.window_days", options["window_days"]),
+        window=Number.count("trend.window_days", options["window_days"]),
         low=Number("trend.low_z", -options["low_z"], f"{-options['low_z']:g}"),
         z=Number("trend.large_z", options["large_z"], f"{options['large_z']:g}") if is_apart else None,
         start=When(options["large_from"]),
@@ -106,13 +96,13 @@ def _unfitted(unfitted):
         "n_few": (few, "in an era and group too small for a fit"),
     }
     parts = [
-        say(f"{{n}} {why} ({{who}})", n=number_of(key("trend", name), len(who)), who=first_names(who))
+        say(f"{{n}} {why} ({{who}})", n=Number.count(key("trend", name), len(who)), who=first_names(who))
         for name, (who, why) in reasons.items()
         if len(who)
     ]
     if not parts:
         return None
-    n = number_of("trend.n_unfitted", len(unfitted))
+    n = Number.count("trend.n_unfitted", len(unfitted))
     return say("Of the dated systems, {n} {n:is|are} in no fit: {parts}.", n=n, parts=parts)
 
 
@@ -236,8 +226,8 @@ def _moves(era, group, rows, fitted):
         group=GROUP_NAMES[group],
         a=months(key(*base, "low"), known["doubling_months"].min()),
         b=months(key(*base, "high"), known["doubling_months"].max()),
-        n=number_of(key(*base, "n"), len(known)),
-        of=number_of(key(*base, "of"), len(rows)),
+        n=Number.count(key(*base, "n"), len(known)),
+        of=Number.count(key(*base, "of"), len(rows)),
         **ends,
     )
 

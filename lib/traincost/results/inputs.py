@@ -1,7 +1,7 @@
 """What estimates were made from: the sources, the peak rates, and what could not be used."""
 
 from traincost.printing import count, significant
-from traincost.results.prose import first_names, number_of, say
+from traincost.results.prose import Number, first_names, say
 from traincost.results.result import Earlier, More
 from traincost.results.tables import Heading, Origin, Table, of_one
 
@@ -20,7 +20,7 @@ def _unread(columns):
     if columns:
         yield say(
             "{n} {n:column|columns} of the list {n:is|are} not read: {names}.",
-            n=number_of("systems.n_unread", len(columns)),
+            n=Number.count("systems.n_unread", len(columns)),
             names=first_names(columns, 12),
         )
 
@@ -31,7 +31,7 @@ def rejected_table(frame):
         "rejected",
         say(
             "What could not be used, by row and column: {n} {n:value|values}.",
-            n=number_of("systems.n_rejected", len(frame)),
+            n=Number.count("systems.n_rejected", len(frame)),
         ),
         (
             Heading("row", "row", count),
@@ -106,7 +106,7 @@ def _left_out_table(frame):
         "left-out",
         say(
             "Systems that the sheet leaves out, each with its reason: {n}.",
-            n=number_of("systems.n_left_out", len(frame)),
+            n=Number.count("systems.n_left_out", len(frame)),
         ),
         (Heading("system", "system"), Heading("reason", "reason")),
         frame,

@@ -23,17 +23,7 @@ from traincost.results.bounds import (
 )
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, label_rows, percent_axis
 from traincost.results.names import hue
-from traincost.results.prose import (
-    N_NAMED,
-    Name,
-    first_names,
-    join,
-    number_as,
-    number_of,
-    plural,
-    say,
-    share,
-)
+from traincost.results.prose import N_NAMED, Name, Number, first_names, join, plural, say
 from traincost.results.result import Items, More, Result
 from traincost.results.svg import INK, REST, SERIES
 from traincost.results.tables import ELSEWHERE, Bar, Heading, Table, part_of
@@ -142,8 +132,8 @@ def _most(runs, bounds):
         said = say(
             "{n} {n:setting|settings} could {n:|each }save {tenth} of all hours or more[; nothing else saves "
             "more than {x} of a run].",
-            n=number_of("knobs.n_high", len(high)),
-            tenth=number_as("knobs.high", HIGH_LEVERAGE, percent),
+            n=Number.count("knobs.n_high", len(high)),
+            tenth=Number.of("knobs.high", HIGH_LEVERAGE, percent),
             x=knob_share(most[0], "bound") if most else None,
         )
     else:
@@ -312,8 +302,8 @@ def _note(by, n_small, some_rarer):
         say("Assumes that a section takes as long each time.") if some_rarer else None,
         say(
             "{n} more {n:setting|settings} would save under {least} and {n:is|are} not listed.",
-            n=number_of("knobs.n_small", n_small),
-            least=share("knobs.least_listed", LEAST_LISTED),
+            n=Number.count("knobs.n_small", n_small),
+            least=Number.share("knobs.least_listed", LEAST_LISTED),
         )
         if n_small
         else None,

@@ -9,7 +9,7 @@ from traincost.analysis import levels as analysis
 from traincost.printing import count, time_unit
 from traincost.results import svg
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, cut, label_rows, labels_apart
-from traincost.results.prose import Name, key, number_as, number_of, say
+from traincost.results.prose import Name, Number, key, say
 from traincost.results.result import More, Result
 from traincost.results.svg import INK, MUTED, PAGE, SERIES
 from traincost.results.tables import Heading, Table, of_settings, part_of
@@ -107,9 +107,9 @@ def _caption_cells(levels_by, unit):
         c=Name(columns),
         a=Name(at[0]),
         b=Name(at[1]),
-        t=number_as("cells.slowest.mean_s", stacked.max(), unit.text),
-        empty=number_of("cells.empty", empty) if empty else None,
-        n=number_of("cells.n", levels_by.size),
+        t=Number.of("cells.slowest.mean_s", stacked.max(), unit.text),
+        empty=Number.count("cells.empty", empty) if empty else None,
+        n=Number.count("cells.n", levels_by.size),
     )
 
 
@@ -119,7 +119,7 @@ def _caption_levels(runtimes, levels, name, unit):
         return say("Runtime of each run.")
     slow, fast = levels.iloc[0], levels.iloc[-1]
     low, high = (
-        number_as(key("level", name, row.level, "mean_s"), row.mean_s, unit.text) for row in (fast, slow)
+        Number.of(key("level", name, row.level, "mean_s"), row.mean_s, unit.text) for row in (fast, slow)
     )
     return say(
         "Runtime by {f}: from {low} on average at {a} to {high} at {b}.",

@@ -6,7 +6,7 @@ from traincost.analysis import knobs, sections
 from traincost.analysis.levels import level_runtimes
 from traincost.printing import time_text
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, cut, label_rows, plain_log_axis
-from traincost.results.prose import N_NAMED, Name, duration, join, key, number_of, say
+from traincost.results.prose import N_NAMED, Name, Number, join, key, say
 from traincost.results.result import Result
 from traincost.results.svg import SERIES
 from traincost.results.tables import Heading, Table
@@ -66,7 +66,7 @@ def _slowest_and_fastest(timing, sections, short):
 
 
 def _each(section, row):
-    return duration(key("occurrence", section, row.level, "seconds"), row.per_occurrence_s)
+    return Number.time(key("occurrence", section, row.level, "seconds"), row.per_occurrence_s)
 
 
 def _per_run(counts, section):
@@ -80,9 +80,9 @@ def _per_run(counts, section):
 def how_often(counts):
     """Say distinct counts, or their range where there are many."""
     if len(counts) <= N_NAMED:
-        listed = [number_of(key("cadence", "count", i), value) for i, value in enumerate(counts)]
+        listed = [Number.count(key("cadence", "count", i), value) for i, value in enumerate(counts)]
         return join([say("{n}", n=n) for n in listed], " or ")
-    ends = number_of("cadence.count.min", counts[0]), number_of("cadence.count.max", counts[-1])
+    ends = Number.count("cadence.count.min", counts[0]), Number.count("cadence.count.max", counts[-1])
     return say("{a} to {b}", a=ends[0], b=ends[1])
 
 
@@ -90,7 +90,7 @@ def _caption(timing, name):
     """The section whose single occurrence takes longest."""
     means = timing.groupby("section", sort=False)["per_occurrence_s"].mean()
     top = means.idxmax()
-    value = duration(key("occurrence", top, "mean_level_seconds"), means.max())
+    value = Number.time(key("occurrence", top, "mean_level_seconds"), means.max())
     return say(
         "What one time takes by section and {f}: {s} takes longest, {t} on average over the levels.",
         f=Name(name),
@@ -148,9 +148,9 @@ def _table(timing, name, runs):
         holds=("occurrence",),
         note=say(
             "Mean over runs; the {a} levels with the slowest runs and the {b} with the fastest of {n}.",
-            a=number_of("occurrences.n_slowest", N_SLOWEST),
-            b=number_of("occurrences.n_fastest", N_FASTEST),
-            n=number_of("occurrences.n_levels", len(levels)),
+            a=Number.count("occurrences.n_slowest", N_SLOWEST),
+            b=Number.count("occurrences.n_fastest", N_FASTEST),
+            n=Number.count("occurrences.n_levels", len(levels)),
         )
         if many
         else say("Mean over runs; slowest runs first."),

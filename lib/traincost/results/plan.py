@@ -6,18 +6,7 @@ from dataclasses import dataclass, field
 
 from traincost.analysis import plan as analysis
 from traincost.printing import count, money, percent, plain, time_interval, time_text
-from traincost.results.prose import (
-    N_NAMED,
-    Number,
-    hours_of,
-    names,
-    number_as,
-    number_of,
-    numbers_as,
-    say,
-    share,
-    with_more,
-)
+from traincost.results.prose import N_NAMED, Number, names, say, with_more
 from traincost.results.result import Headline, Items, Result
 from traincost.results.tables import Heading, Table, as_printed
 
@@ -27,18 +16,10 @@ MAX_LINES = 60  # configurations that are printed as text; the table has all
 
 @dataclass(frozen=True, eq=False)
 class Plan(Result):
-    """A plan, which lists its configurations where it is printed as text.
+    """A plan, which lists its configurations where it is printed as text."""
 
-    Attributes
-    ----------
-    proposal : mapping
-        As `analysis.plan.checked` returns it.
-    lines : tuple of str
-        The plan as text.
-    """
-
-    proposal: Mapping = field(default_factory=dict)
-    lines: tuple = ()
+    proposal: Mapping = field(default_factory=dict)  # as `analysis.plan.checked` returns it
+    lines: tuple = ()  # the plan as text
 
     def __str__(self):
         return "\n".join(self.lines)
@@ -120,8 +101,8 @@ def _whole(table, currency):
     return say(
         "{n} {n:run|runs} in {k} {k:configuration|configurations} {n:takes|take} {hours} ({low} to {high}): "
         "{spent}.",
-        n=number_of("plan.n_runs", whole["n_runs"]),
-        k=number_of("plan.n_configurations", len(table) - 1),
+        n=Number.count("plan.n_runs", whole["n_runs"]),
+        k=Number.count("plan.n_configurations", len(table) - 1),
         spent=spent("plan", whole, currency),
         **interval("plan", whole),
     )
@@ -131,7 +112,7 @@ def interval(base, row, names=("hours", "low", "high")):
     """Return hours and their interval as numbers by name, all in the unit of the former."""
     hours = [row[name] for name in names]
     texts = time_interval(*(3600 * value for value in hours))
-    numbers = numbers_as([f"{base}.{name}" for name in names], hours, texts)
+    numbers = Number.several([f"{base}.{name}" for name in names], hours, texts)
     return dict(zip(names, numbers, strict=True))
 
 
@@ -143,7 +124,7 @@ def spent(base, row, currency):
     return say(
         "{d} of device time[ for {m}]",
         d=Number(f"{base}.device_hours", float(row["device_hours"]), text),
-        m=number_as(f"{base}.money", row["money"], lambda m: money(m, currency)) if is_priced else None,
+        m=Number.of(f"{base}.money", row["money"], lambda m: money(m, currency)) if is_priced else None,
     )
 
 
@@ -151,7 +132,7 @@ def _with_knobs(table):
     if "hours_at_least" in table:
         yield say(
             "With the knobs turned they take at least {least}, if each saves the most that it can.",
-            least=hours_of("plan.hours_at_least", table["hours_at_least"].iloc[-1]),
+            least=Number.hours("plan.hours_at_least", table["hours_at_least"].iloc[-1]),
         )
 
 
@@ -161,8 +142,8 @@ def failed(runs, table):
     if lost:
         yield say(
             "Failed runs took {share} of all hours so far: the same share would add {hours}.",
-            share=share("plan.failed_share", lost),
-            hours=hours_of("plan.failed_hours", table["hours"].iloc[-1] * lost / (1 - lost)),
+            share=Number.share("plan.failed_share", lost),
+            hours=Number.hours("plan.failed_hours", table["hours"].iloc[-1] * lost / (1 - lost)),
         )
 
 
@@ -175,8 +156,8 @@ def never_run(table):
         yield say(
             "{n} of {of} combinations {n:was|were} never run, and {n:is|are} predicted from what each "
             "setting does by itself: {l}.",
-            n=number_of("plan.n_never_run", len(unseen)),
-            of=number_of("plan.n_configurations", len(cells)),
+            n=Number.count("plan.n_never_run", len(unseen)),
+            of=Number.count("plan.n_configurations", len(cells)),
             l=with_more(listed, len(unseen), "plan.n_more_never_run"),
         )
 
@@ -201,9 +182,9 @@ def trust(runs, table):
         yield say(
             "Predicted from the others, {n} of {of} configurations run before lie within their {level} "
             "interval.",
-            n=number_of("predicted.n_inside", tested["inside"].sum()),
-            of=number_of("predicted.n", len(tested)),
-            level=number_as("predicted.coverage", analysis.COVERAGE, percent),
+            n=Number.count("predicted.n_inside", tested["inside"].sum()),
+            of=Number.count("predicted.n", len(tested)),
+            level=Number.of("predicted.coverage", analysis.COVERAGE, percent),
         )
 
 

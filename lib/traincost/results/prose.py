@@ -25,6 +25,41 @@ class Number:
     value: object
     text: str
 
+    @classmethod
+    def of(cls, key, value, printer):
+        """Return a number as `printer` prints it."""
+        return cls(key, float(value), printer(value))
+
+    @classmethod
+    def several(cls, keys, values, texts):
+        """Return numbers whose texts were printed together: an estimate and its interval, say."""
+        return [cls(*each) for each in zip(keys, map(float, values), texts, strict=True)]
+
+    @classmethod
+    def count(cls, key, value):
+        """Return a count of things."""
+        return cls(key, int(value), count(value))
+
+    @classmethod
+    def share(cls, key, value):
+        """Return a share of runtime, printed in percent."""
+        return cls.of(key, value, share_text)
+
+    @classmethod
+    def time(cls, key, seconds):
+        """Return a time in the unit in which it reads best."""
+        return cls.of(key, seconds, time_text)
+
+    @classmethod
+    def hours(cls, key, value):
+        """Return hours in the unit in which they read best."""
+        return cls(key, float(value), time_text(3600 * value))
+
+    @classmethod
+    def two(cls, key, value):
+        """Return an effect size or a correlation, printed with two decimals."""
+        return cls.of(key, value, two)
+
 
 @dataclass(frozen=True)
 class Name:
@@ -79,7 +114,7 @@ def say(template, **parts):
     **parts : Number, Name, When, Sentence, str, or a list of these
         A list is joined with commas and "and".
 
-    >>> say("{n} {n:run costs|runs cost} {b}[, {c} more].", n=number_of("k", 1), b=Name("x"), c=None).plain()
+    >>> say("{n} {n:run costs|runs cost} {b}[, {c} more].", n=Number.count("k", 1), b=Name("x"), c=None)
     '1 run costs x.'
     """
     filled = []
@@ -143,42 +178,7 @@ def _key_part(part):
     return part.replace("\\", "\\\\").replace(".", "\\.")
 
 
-# -- numbers and names -----------------------------------------------------------------------
-
-
-def number_as(name, value, printer):
-    """Return a number as `printer` prints it."""
-    return Number(name, float(value), printer(value))
-
-
-def numbers_as(names, values, texts):
-    """Return numbers whose texts were printed together: an estimate and its interval, say."""
-    return [Number(*each) for each in zip(names, map(float, values), texts, strict=True)]
-
-
-def number_of(name, value):
-    """Return a count of things."""
-    return Number(name, int(value), count(value))
-
-
-def share(name, value):
-    """Return a share of runtime, printed in percent."""
-    return number_as(name, value, share_text)
-
-
-def duration(name, seconds):
-    """Return a time in the unit in which it reads best."""
-    return number_as(name, seconds, time_text)
-
-
-def hours_of(name, value):
-    """Return hours in the unit in which they read best."""
-    return Number(name, float(value), time_text(3600 * value))
-
-
-def eta(name, value):
-    """Return an effect size or a correlation, printed with two decimals."""
-    return number_as(name, value, two)
+# -- names, and lists of them -----------------------------------------------------------------------
 
 
 def names(texts):
@@ -204,4 +204,4 @@ def first_names(texts, limit=N_LISTED):
 def with_more(listed, n, name, more="more"):
     """Return what is listed of `n` things, and the number `name` of how many more there are, if any are."""
     n_more = n - len(listed)
-    return [*listed, say(f"{{n}} {more}", n=number_of(name, n_more))] if n_more > 0 else listed
+    return [*listed, say(f"{{n}} {more}", n=Number.count(name, n_more))] if n_more > 0 else listed

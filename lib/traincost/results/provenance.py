@@ -7,7 +7,7 @@ import pandas as pd
 from traincost.analysis.fields import ALL_RUNS
 from traincost.printing import count, time_text
 from traincost.results.names import shared_settings
-from traincost.results.prose import Name, number_of, say
+from traincost.results.prose import Name, Number, say
 from traincost.results.result import More, Result
 from traincost.results.tables import MAX_RUN_ROWS, MAX_RUNS, Heading, Table, of_one
 
@@ -34,7 +34,7 @@ def provenance(runs, *, name=""):
         runs.result.tables.get("excluded"),
         runs.result.tables.get("notes"),
         More(
-            say("The {n} {n:run|runs}, slowest first", n=number_of("runtime.n", len(runs))),
+            say("The {n} {n:run|runs}, slowest first", n=Number.count("runtime.n", len(runs))),
             (_runs_table(runs.frame, by, across),),
         ),
         More(
@@ -53,7 +53,7 @@ def _same_in_every_run(runs):
         yield say(
             "Same in every run: {s}[, and {more} more].",
             s=[say("{name} {value}", name=Name(name), value=Name(value)) for name, value in shared],
-            more=number_of("settings.more", more) if more else None,
+            more=Number.count("settings.more", more) if more else None,
         )
 
 
@@ -65,8 +65,8 @@ def _permutations(effects):
     n_runs, n_configurations = effects[["n_runs", "n_configurations"]].iloc[0]
     yield say(
         "Family-wise p-values come from {n} seeded permutations of {c} configurations.",
-        n=number_of("effects.n_permutations", drawn),
-        c=number_of("effects.n_configurations", n_configurations),
+        n=Number.count("effects.n_permutations", drawn),
+        c=Number.count("effects.n_configurations", n_configurations),
     )
     if n_runs == n_configurations:
         yield say("No configuration was repeated, so how far repetitions differ is not known.")
@@ -83,8 +83,8 @@ def _runs_table(frame, by, across):
         say(
             "The [slowest {n} of {of} ]completed runs and the file of each, below the directory of the runs; "
             "slowest first.",
-            n=number_of("runs.n_listed", len(listed)) if len(listed) < len(frame) else None,
-            of=number_of("runtime.n", len(frame)),
+            n=Number.count("runs.n_listed", len(listed)) if len(listed) < len(frame) else None,
+            of=Number.count("runtime.n", len(frame)),
         ),
         (
             Heading("run_id", "run"),

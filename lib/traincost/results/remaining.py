@@ -18,7 +18,7 @@ from traincost.results.plan import (
     spent,
     trust,
 )
-from traincost.results.prose import When, number_of, say
+from traincost.results.prose import Number, When, say
 from traincost.results.result import Headline, Items
 from traincost.results.tables import Heading, Table, as_printed
 
@@ -100,17 +100,17 @@ def remaining(
 
 def _whole(found, currency):
     whole = found.frame.iloc[-1]
-    n = number_of("remaining.n_combinations", found.n_combinations)
+    n = Number.count("remaining.n_combinations", found.n_combinations)
     if len(found.frame) == 1:
-        times = number_of("remaining.n_seeds", found.n_seeds) if found.n_seeds > 1 else None
+        times = Number.count("remaining.n_seeds", found.n_seeds) if found.n_seeds > 1 else None
         said = "Nothing remains: each of the {n} combinations of the grid was run[ {times} times]."
         return say(said, n=n, times=times)
     return say(
         "{left} {left:run|runs} of {n} combinations {left:remains|remain}, {work} of them at work. {left:It "
         "takes|They take} {hours} ({low} to {high}): {spent}.",
-        left=number_of("remaining.n_runs", whole["n_to_run"] + whole["n_at_work"]),
+        left=Number.count("remaining.n_runs", whole["n_to_run"] + whole["n_at_work"]),
         n=n,
-        work=number_of("remaining.n_at_work", whole["n_at_work"]),
+        work=Number.count("remaining.n_at_work", whole["n_at_work"]),
         spent=spent("remaining", whole, currency),
         **interval("remaining", whole),
     )
@@ -128,7 +128,7 @@ def _until(found):
         "With {k} at once, the last ends after {wall_middle} ({wall_low} to {wall_high})[: on {end}][ "
         "({first} to "
         "{last})][, counted from {latest}, the last moment that a run recorded].",
-        k=number_of("remaining.at_once", found.at_once),
+        k=Number.count("remaining.at_once", found.at_once),
         end=ends[0],
         first=ends[1] if ends[1] != ends[2] else None,
         last=ends[2],
@@ -150,13 +150,13 @@ def _unsure(found):
         yield say(
             "{n} {n:run is|runs are} at work longer than nearly all that was predicted, and {n:is|are} "
             "taken to end now.",
-            n=number_of("remaining.n_overdue", found.n_overdue),
+            n=Number.count("remaining.n_overdue", found.n_overdue),
         )
     if found.n_unknown:
         yield say(
             "{n} {n:run is|runs are} at work or failed with a level that no completed run has: nothing "
             "is known of it, so it is left out.",
-            n=number_of("remaining.n_unknown", found.n_unknown),
+            n=Number.count("remaining.n_unknown", found.n_unknown),
         )
 
 

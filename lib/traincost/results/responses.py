@@ -11,7 +11,7 @@ from traincost.analysis import effects
 from traincost.columns import PREFIX, SCORE_PREFIX
 from traincost.errors import ParameterError
 from traincost.printing import share_text, significant
-from traincost.results.prose import Name, Number, duration, number_as, say
+from traincost.results.prose import Name, Number, say
 
 RUNTIME = "runtime_s"
 SECONDS, COST, SCORE = "seconds", "cost", "score"
@@ -20,25 +20,13 @@ _TIMED = re.compile(r"_s$|_per_s|energy|power")
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """A response of runs.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-        `SECONDS` of a run or a section, `COST` (a cost column), `SCORE`.
-    runs : Runs
-    values : ndarray of float
-        Of each run of ``runs.frame``; NaN where it has none.
-    log : bool
-        Whether the logarithm is tested: of a positive magnitude, not of a score.
-    """
+    """A response of runs."""
 
     name: str
-    kind: str
+    kind: str  # `SECONDS` of a run or a section, `COST` (a cost column), `SCORE`
     runs: object
-    values: np.ndarray
-    log: bool
+    values: np.ndarray  # of each run of ``runs.frame``; NaN where it has none
+    log: bool  # whether the logarithm is tested: of a positive magnitude, not of a score
 
     @property
     def known(self):
@@ -106,8 +94,8 @@ class Response:
     def value(self, key, value):
         """Return one of its values as a number."""
         if self.kind == SECONDS:
-            return duration(key, value)
-        return number_as(key, value, significant)
+            return Number.time(key, value)
+        return Number.of(key, value, significant)
 
     def each(self, at):
         """Return (run id, value) of some of the runs that have it, by their rows."""

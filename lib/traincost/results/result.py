@@ -48,26 +48,13 @@ class Headline(Paragraph):
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a page answers first: one to a page, with the id ``answer``.
+    """What a page answers first: one to a page, with the id ``answer``."""
 
-    Attributes
-    ----------
-    finding : Sentence
-        The headline, without a full stop.
-    lead : Sentence, optional
-        What to do, in bold, which the first of `do` goes on from.
-    do : tuple of Sentence
-        What it saves, and how that is known.
-    figure : Bars or Figure, optional
-    facts : tuple of (Sentence, Sentence)
-        A few figures, each with what it is.
-    """
-
-    finding: Sentence
-    lead: Sentence | None = None
-    do: tuple = ()
+    finding: Sentence  # the headline, without a full stop
+    lead: Sentence | None = None  # what to do, in bold, which the first of `do` goes on from
+    do: tuple = ()  # what it saves, and how that is known
     figure: object = None
-    facts: tuple = ()
+    facts: tuple = ()  # a few figures, each with what it is
 
     @property
     def first(self):
@@ -93,38 +80,17 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """A figure made of bars (`fluid`), whose text has one size at every width.
+    """A figure made of bars (`fluid`), whose text has one size at every width."""
 
-    Attributes
-    ----------
-    name : str
-        Its anchor, and its name in the JSON.
-    frame : DataFrame
-        What it shows.
-    drawing : Markup
-        As `fluid` makes it, under the same name.
-    caption : Sentence
-    note : Sentence, optional
-        Below it, small.
-    legend : Markup, optional
-        As `fluid.legend` makes it.
-    quiet : bool
-        The caption stands below it, small: of the figure of an `Answer`.
-    drawn : Figure, optional
-        The same for a paper, which `Result.plot` draws.
-    aliases : tuple of str
-        Ids that once stood here, and still lead to it.
-    """
-
-    name: str
-    frame: pd.DataFrame
-    drawing: Markup
+    name: str  # its anchor, and its name in the JSON
+    frame: pd.DataFrame  # what it shows
+    drawing: Markup  # as `fluid` makes it, under the same name
     caption: Sentence
-    note: Sentence | None = None
-    legend: str = ""
-    quiet: bool = False
-    drawn: Figure | None = None
-    aliases: tuple = ()
+    note: Sentence | None = None  # below it, small
+    legend: str = ""  # as `fluid.legend` makes it
+    quiet: bool = False  # the caption stands below it, small: of the figure of an `Answer`
+    drawn: Figure | None = None  # the same for a paper, which `Result.plot` draws
+    aliases: tuple = ()  # ids that once stood here, and still lead to it
 
     @property
     def said(self):
@@ -146,18 +112,10 @@ class Bars:
 
 @dataclass(frozen=True, eq=False)
 class More:
-    """What is seen once it is opened, and in print: never the only place of what the prose uses.
+    """What is seen once it is opened, and in print: never the only place of what the prose uses."""
 
-    Attributes
-    ----------
-    summary : Sentence
-        What is inside.
-    blocks : tuple
-        As `Result.showing` takes them.
-    """
-
-    summary: Sentence
-    blocks: tuple
+    summary: Sentence  # what is inside
+    blocks: tuple  # as `Result.showing` takes them
 
     def __post_init__(self):
         object.__setattr__(self, "blocks", _made(self.blocks))

@@ -7,7 +7,7 @@ from traincost.printing import significant, time_text
 from traincost.results.checks import check
 from traincost.results.costs import cost_table, rows_by
 from traincost.results.figures import Figure, axes_of, clipped, label_above
-from traincost.results.prose import N_NAMED, Name, number_of, say
+from traincost.results.prose import N_NAMED, Name, Number, say
 from traincost.results.result import Result
 from traincost.results.svg import PAGE, REST, SERIES
 from traincost.results.tables import Heading, Table, of_one
@@ -61,8 +61,8 @@ def _caption(points, cost_label, score_label):
         "{score} against {cost}: no other run beats {n} of the {of} on both, from {a} to {b}.",
         score=Name(score_label),
         cost=cost_label,
-        n=number_of("front.n", len(front)),
-        of=number_of("front.of", len(points)),
+        n=Number.count("front.n", len(front)),
+        of=Number.count("front.of", len(points)),
         a=Name(front["run_id"].iloc[0]),
         b=Name(front["run_id"].iloc[-1]),
     )

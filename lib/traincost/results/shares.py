@@ -10,17 +10,7 @@ from traincost.printing import count, percent, ratio_text, share_text, time_text
 from traincost.results import fluid
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, cut, label_rows
 from traincost.results.names import hue, part_names
-from traincost.results.prose import (
-    N_LISTED,
-    N_NAMED,
-    Name,
-    first_names,
-    key,
-    number_as,
-    number_of,
-    say,
-    share,
-)
+from traincost.results.prose import N_LISTED, N_NAMED, Name, Number, first_names, key, say
 from traincost.results.result import More, Result
 from traincost.results.svg import INK, PAGE, REST, SERIES
 from traincost.results.tables import ELSEWHERE, Bar, Heading, Table, part_of
@@ -89,8 +79,8 @@ def _in_some(shares):
     return {
         row.section: say(
             " (in {n} of {of} runs, {x} of these)",
-            n=number_of(key("sections", row.section, "n_present"), row.n_present),
-            of=number_of("sections.n_runs", row.n_runs),
+            n=Number.count(key("sections", row.section, "n_present"), row.n_present),
+            of=Number.count("sections.n_runs", row.n_runs),
             x=_share(key("sections", row.section, "share_present"), row.share_present),
         )
         for row in rows.itertuples()
@@ -98,7 +88,7 @@ def _in_some(shares):
 
 
 def _overlapping(row):
-    x = number_as(key("sections", row.section, "overlap"), row.overlap, ratio_text)
+    x = Number.of(key("sections", row.section, "overlap"), row.overlap, ratio_text)
     return say("{s} ({x} as long together)", s=Name(row.section), x=x)
 
 
@@ -109,7 +99,7 @@ def _unsynchronised(shares):
         yield say(
             "In {n} {n:run|runs} the clock did not wait for the device, which works on after a section has "
             "ended: time of {s} may count in the next section that waits.",
-            n=number_of("sections.n_unsynchronised", rows["n_unsynchronised"].max()),
+            n=Number.count("sections.n_unsynchronised", rows["n_unsynchronised"].max()),
             s=first_names(rows["section"], N_NAMED),
         )
 
@@ -129,7 +119,7 @@ def _part_share(part, value):
 
 
 def _share(name, value):
-    return number_as(name, value, times_of_runtime)
+    return Number.of(name, value, times_of_runtime)
 
 
 def times_of_runtime(value, fine=False):
@@ -168,20 +158,20 @@ def _rest(rest):
         yield say(
             "Top-level sections overlap in time (threads, or double timing): together they take {x} "
             "longer than the runs, so that their shares add up to more than the whole.",
-            x=share("unattributed.excess", -rest["share"]),
+            x=Number.share("unattributed.excess", -rest["share"]),
         )
         return
     if rest["share"] >= LEAST_LISTED:
         yield say(
             "No section timed {x}{tail}.",
-            x=share("unattributed.share", rest["share"]),
+            x=Number.share("unattributed.share", rest["share"]),
             tail=": time it before optimising anything else" if rest["share"] > LARGE_REST else " of a run",
         )
     if rest["overlapping"]:
         yield say(
             "In some runs top-level sections overlap in time (threads, or double timing) and together take "
             "{x} as long as the run.",
-            x=number_as("unattributed.overlap", rest["overlap"], ratio_text),
+            x=Number.of("unattributed.overlap", rest["overlap"], ratio_text),
         )
 
 
@@ -249,10 +239,10 @@ def _table(frame, section_kinds, drawn):
         note=say(
             "Mean over {n} {n:run|runs}; indented sections lie inside the one above{everywhere}[; {k} under "
             "{least} are below].",
-            n=number_of("sections.n_runs", n_runs),
+            n=Number.count("sections.n_runs", n_runs),
             everywhere="; every section is in every run" if everywhere and n_runs > 1 else "",
-            k=number_of("sections.n_small", n_small) if n_small else None,
-            least=share("sections.least_listed", LEAST_LISTED),
+            k=Number.count("sections.n_small", n_small) if n_small else None,
+            least=Number.share("sections.least_listed", LEAST_LISTED),
         ),
         tree=True,
         rows="row",
@@ -271,7 +261,7 @@ def _full(frame, section_kinds):
         say(
             "Every section. Top-level rows and the untimed rest add up to all of the runtime[, as printed to "
             "{x} by rounding].",
-            x=None if printed == 1 else share("sections.printed_sum", printed),
+            x=None if printed == 1 else Number.share("sections.printed_sum", printed),
         ),
         (
             Heading("label", "section", code=True),

@@ -22,11 +22,11 @@ from traincost.printing import (
     significant,
     span,
 )
-from traincost.results.prose import N_NAMED, Name, Number, key, number_as, numbers_as, say
+from traincost.results.prose import N_NAMED, Name, Number, key, say
 from traincost.results.tables import Heading, Table, as_printed
 
 RATIO, DOUBLING, DIFFERENCE, DOUBLED = "ratio", "doubling", "difference", "difference by doubling"
-_LEVEL = number_as("sizes.level", sizes.LEVEL, percent)
+_LEVEL = Number.of("sizes.level", sizes.LEVEL, percent)
 SIZES = ["size", "size_low", "size_high", "size_kind", "level", "than"]
 
 
@@ -74,7 +74,7 @@ def size_of(what, row):
     name, short = key("effects", row.factor, "size"), what.runs.short(row.factor)
     printer = {RATIO: ratio_texts, DOUBLING: effect_texts}.get(row.size_kind, difference_texts)
     values = row.size, row.size_low, row.size_high
-    size, low, high = numbers_as((name, f"{name}_low", f"{name}_high"), values, printer(*values))
+    size, low, high = Number.several((name, f"{name}_low", f"{name}_high"), values, printer(*values))
     if row.size_kind in (DOUBLING, DOUBLED):
         said = "doubling it goes with {size}"
     elif row.size_kind == DIFFERENCE:
@@ -96,9 +96,9 @@ def together(what, found):
     yield say(
         "The settings act together: configurations differ by {sd}{cv} beyond the sum of the settings' "
         "effects (lack of fit, p {p}).[ Most: {cells}.]",
-        sd=number_as("spread.configurations", beyond, share_text if what.log else significant),
+        sd=Number.of("spread.configurations", beyond, share_text if what.log else significant),
         cv=" (CV)" if found.log else "",
-        p=number_as("interaction.lack_of_fit.p", structure.together.p, probability_is),
+        p=Number.of("interaction.lack_of_fit.p", structure.together.p, probability_is),
         cells=[_cell(what, i, row) for i, row in enumerate(found.cells.head(N_NAMED).itertuples())],
     )
 
@@ -110,7 +110,7 @@ def _cell(what, i, row):
         ratio, low, high = np.exp([row.estimate, row.low, row.high])
         x = Number(name, float(ratio), ratio_text(ratio, low, high))
         return say("{levels} has {x} what that sum says", levels=levels, x=x)
-    x = number_as(name, row.estimate, significant)
+    x = Number.of(name, row.estimate, significant)
     return say("{levels} differs by {x} from that sum", levels=levels, x=x)
 
 

@@ -9,7 +9,7 @@ from traincost.columns import PREFIX
 from traincost.printing import count, time_text
 from traincost.reading.formats.statuses import EVIDENCE, NOT_RECORDED
 from traincost.results.names import shared_settings
-from traincost.results.prose import N_NAMED, Name, Number, When, duration, key, names, number_of, say
+from traincost.results.prose import N_NAMED, Name, Number, When, key, names, say
 from traincost.results.result import Items, Result
 from traincost.results.tables import MAX_RUN_ROWS, Heading, Origin, Table, of_one, setting
 
@@ -58,8 +58,8 @@ def nothing_chosen(runs):
 
 def _runtimes(runtime_s):
     """How many runs, and how long they took in all, on average and at most."""
-    n = number_of("runtime.n", len(runtime_s))
-    took = {name: duration(f"runtime.{name}_s", value) for name, value in runtime_stats(runtime_s).items()}
+    n = Number.count("runtime.n", len(runtime_s))
+    took = {name: Number.time(f"runtime.{name}_s", value) for name, value in runtime_stats(runtime_s).items()}
     if len(runtime_s) == 1:
         yield say("{n} completed run took {mean}.", n=n, **took)
     else:
@@ -88,7 +88,7 @@ def _shared_settings(fields, names):
     return say(
         "Same in every run: {s}[, and {more} more].",
         s=[Name(f"{name}={value}") for name, value in shared],
-        more=number_of("settings.more", more) if more else None,
+        more=Number.count("settings.more", more) if more else None,
     )
 
 
@@ -105,7 +105,7 @@ def _extreme_levels(levels, name, short):
             say(
                 "{level} {t}",
                 level=Name(short.get(row.level, row.level)),
-                t=duration(key("level", name, row.level, "mean_s"), row.mean_s),
+                t=Number.time(key("level", name, row.level, "mean_s"), row.mean_s),
             )
             for row in rows.itertuples()
         ]
@@ -121,7 +121,7 @@ def _slowest_level(levels, field, effects):
         "Slowest {f} on average: {level} {t}{doubt}.",
         f=Name(field.name),
         level=Name(row.level),
-        t=duration(key("level", field.name, row.level, "mean_s"), row.mean_s),
+        t=Number.time(key("level", field.name, row.level, "mean_s"), row.mean_s),
         doubt=", a difference that cannot be told from chance" if verdict == CHANCE else "",
     )
 
@@ -138,7 +138,7 @@ def _started(runs):
 
 def _tallied(what, counts):
     """Name each of several things with how often it is there."""
-    return [say("{x} ({n})", x=Name(x), n=number_of(key(what, x, "n"), n)) for x, n in counts.items()]
+    return [say("{x} ({n})", x=Name(x), n=Number.count(key(what, x, "n"), n)) for x, n in counts.items()]
 
 
 def _ends(runs):
@@ -152,7 +152,7 @@ def _ends(runs):
     if NOT_RECORDED in found:
         yield say(
             "The end of {n} runs is not recorded: they count, as their runtime is known.",
-            n=number_of("evidence.unknown.n", found[NOT_RECORDED]),
+            n=Number.count("evidence.unknown.n", found[NOT_RECORDED]),
         )
 
 
@@ -162,7 +162,7 @@ def _machines(runs):
         return
     hosts, devices = (runs[name][runs[name] != ""] for name in ("host", "device"))
     if len(hosts):
-        yield say("They ran on {n} {n:machine|machines}.", n=number_of("machines.n", hosts.nunique()))
+        yield say("They ran on {n} {n:machine|machines}.", n=Number.count("machines.n", hosts.nunique()))
     if len(devices):
         yield say("Devices: {rows}.", rows=_tallied("device", devices.value_counts().head(N_NAMED)))
     counted = runs["devices"].notna()
@@ -171,7 +171,7 @@ def _machines(runs):
         yield say(
             "The {n} runs whose devices are recorded took {h} of device time.",
             h=Number("device_hours", device_s / 3600, time_text(device_s)),
-            n=number_of("device_hours.n", counted.sum()),
+            n=Number.count("device_hours.n", counted.sum()),
         )
 
 
@@ -182,12 +182,12 @@ def _excluded(table):
     taken_s = table["runtime_s"].clip(lower=0).sum()
     return say(
         "{n} {n:run is|runs are} left out of every statistic ({reasons})[, which took {t}].",
-        n=number_of("excluded.n", len(table)),
+        n=Number.count("excluded.n", len(table)),
         reasons=[
-            say("{n} {status}", n=number_of(key("excluded", status, "n"), n), status=Name(status))
+            say("{n} {status}", n=Number.count(key("excluded", status, "n"), n), status=Name(status))
             for status, n in table["status"].value_counts().items()
         ],
-        t=duration("excluded.runtime_s", taken_s) if taken_s > 0 else None,
+        t=Number.time("excluded.runtime_s", taken_s) if taken_s > 0 else None,
     )
 
 
@@ -196,10 +196,10 @@ def counted(runs):
     n_excluded = len(runs.excluded)
     return say(
         "{n} of {all} completed runs took {t}[; beside them {more} that no statistic includes].",
-        n=number_of("chosen.n", len(runs.frame)),
-        all=number_of("chosen.n_all", len(runs.frame) if runs.of_all is None else runs.of_all),
-        t=duration("chosen.total_s", runs.runtime_s.sum()),
-        more=number_of("chosen.n_excluded", n_excluded) if n_excluded else None,
+        n=Number.count("chosen.n", len(runs.frame)),
+        all=Number.count("chosen.n_all", len(runs.frame) if runs.of_all is None else runs.of_all),
+        t=Number.time("chosen.total_s", runs.runtime_s.sum()),
+        more=Number.count("chosen.n_excluded", n_excluded) if n_excluded else None,
     )
 
 
@@ -212,7 +212,7 @@ def _excluded_table(frame):
         "excluded",
         say(
             "Runs left out of every statistic: {n}. Their runtime is shown as far as it is known.",
-            n=number_of("excluded.n", len(frame)),
+            n=Number.count("excluded.n", len(frame)),
         ),
         (
             Heading("run_id", "run"),

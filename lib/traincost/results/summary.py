@@ -8,20 +8,7 @@ from traincost.results import fluid, labelled
 from traincost.results.bounds import knob_share
 from traincost.results.names import hue, part_names
 from traincost.results.occurrences import how_often
-from traincost.results.prose import (
-    N_NAMED,
-    Name,
-    Number,
-    Phrase,
-    When,
-    duration,
-    key,
-    names,
-    number_as,
-    number_of,
-    say,
-    share,
-)
+from traincost.results.prose import N_NAMED, Name, Number, Phrase, When, key, names, say
 from traincost.results.responses import asked_of
 from traincost.results.result import Answer, Bars, Result
 from traincost.results.sizes import size_of, with_sizes
@@ -77,7 +64,7 @@ def _finding(runs, found):
     if not runs.timing.paths:
         return _dependence(runs)
     if found.untimed >= HALF:
-        return say("{x} of the time was not timed", x=share("unattributed.share", found.untimed))
+        return say("{x} of the time was not timed", x=Number.share("unattributed.share", found.untimed))
     if found.knob is None or found.knob["pooled_bound"] < HIGH:
         return _nothing_saves(runs, found)
     governed = float(found.knob["governed_share"])
@@ -109,7 +96,7 @@ def _nothing_saves(runs, found):
         return say(
             "{part} takes {x} of the time",
             part="Other sections" if top.idxmax() == OTHER else Name(named[top.idxmax()]),
-            x=share(key("sections", top.idxmax(), "share"), top.max()),
+            x=Number.share(key("sections", top.idxmax(), "share"), top.max()),
         )
     most = knob_share(found.knob, "pooled_bound")
     if found.training >= HALF:
@@ -129,8 +116,8 @@ def _dependence(runs):
             size = size_of(what, first) if first.size_kind else ""
             of = Name(first.factor) if first.size_kind else names(rows["factor"].head(N_NAMED))
             return say("Runtime {goes} {f}{size}", goes=template, f=of, size=size)
-    total = duration("runtime.total_s", runs.runtime_s.sum())
-    return say("{n} {n:run|runs} took {t}", n=number_of("runtime.n", len(runs)), t=total)
+    total = Number.time("runtime.total_s", runs.runtime_s.sum())
+    return say("{n} {n:run|runs} took {t}", n=Number.count("runtime.n", len(runs)), t=total)
 
 
 _STRONGEST = {
@@ -161,7 +148,7 @@ def _what_to_do(runs, found, turned, price, currency):
         x=_at_most(knob),
         t=Number(key("knobs", name, "saved_s"), float(knob["saved_s"]), saved),
         total=Number("runtime.total_s", of_all, total),
-        paid=None if price is None else number_as(key("knobs", name, "saved_money"), paid, money),
+        paid=None if price is None else Number.of(key("knobs", name, "saved_money"), paid, money),
         currency=currency,
         measured=_measured(turned, name),
     )
@@ -214,8 +201,8 @@ def _measured(turned, knob):
         "; measured in {n} {n:configuration|configurations} run again, {measured} ({low} to {high}), where "
         "the "
         "bound is {bound}",
-        n=number_of(f"{base}.n_configurations", row["n_configurations"]),
-        **{name: share(f"{base}.{name}", row[name]) for name in ("measured", "low", "high", "bound")},
+        n=Number.count(f"{base}.n_configurations", row["n_configurations"]),
+        **{name: Number.share(f"{base}.{name}", row[name]) for name in ("measured", "low", "high", "bound")},
     )
 
 
@@ -246,10 +233,10 @@ def _why(runs, found):
         "went into is not known].",
         **parts,
         first=", training" if is_proposed else "Training takes",
-        training=share("training.share", found.training) if found.training else None,
+        training=Number.share("training.share", found.training) if found.training else None,
         of="" if is_proposed else " of a run",
         then="; " if is_proposed or found.training else "",
-        untimed=share("unattributed.share", found.untimed) if untimed else None,
+        untimed=Number.share("unattributed.share", found.untimed) if untimed else None,
     )
 
 
@@ -258,8 +245,8 @@ def _left_out(runs):
     if len(runs.excluded):
         yield say(
             "{n} more {n:run|runs}[ ({t})] {n:is|are} left out of every statistic.",
-            n=number_of("excluded.n", len(runs.excluded)),
-            t=duration("excluded.runtime_s", known_s.sum()) if len(known_s) else None,
+            n=Number.count("excluded.n", len(runs.excluded)),
+            t=Number.time("excluded.runtime_s", known_s.sum()) if len(known_s) else None,
         )
         yield uneven_endings(runs)
 
@@ -295,7 +282,7 @@ def _bar(runs, found):
         ),
         say(
             "Share of runtime, mean over {n} {n:run|runs}{hatched}.",
-            n=number_of("runtime.n", len(runs)),
+            n=Number.count("runtime.n", len(runs)),
             hatched=hatched,
         ),
         quiet=True,
@@ -309,7 +296,7 @@ def _facts(runs):
         texts[part] = time_parts([stats[part]], stats[whole])[0]
     told = {name: Number(f"runtime.{name}_s", float(stats[name]), texts[name]) for name in stats}
     which = "completed " if len(runs.excluded) else ""
-    yield say("{total}", **told), say("in all, {n} {w}{n:run|runs}", n=number_of("runtime.n", n), w=which)
+    yield say("{total}", **told), say("in all, {n} {w}{n:run|runs}", n=Number.count("runtime.n", n), w=which)
     if n > 1:
         yield say("{mean}", **told), say("mean of a run; median {median}", **told)
         yield say("{min} to {max}", **told), say("shortest to longest run")

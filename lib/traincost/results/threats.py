@@ -10,21 +10,7 @@ from traincost.analysis import threats as analysis
 from traincost.analysis.order import start_ranks, starts_s
 from traincost.columns import PREFIX
 from traincost.printing import count, probability, significant
-from traincost.results.prose import (
-    N_LISTED,
-    N_NAMED,
-    Name,
-    duration,
-    eta,
-    first_names,
-    join,
-    key,
-    names,
-    number_as,
-    number_of,
-    say,
-    share,
-)
+from traincost.results.prose import N_LISTED, N_NAMED, Name, Number, first_names, join, key, names, say
 from traincost.results.result import Result
 from traincost.results.tables import Heading, Table, as_printed
 
@@ -98,10 +84,14 @@ def _order(runs, started_s):
         "meanwhile "
         "would look like its effect.",
         said=[
-            say("{f} explains {x}", f=Name(r.factor), x=share(key("threats", "order", r.factor), r.explained))
+            say(
+                "{f} explains {x}",
+                f=Name(r.factor),
+                x=Number.share(key("threats", "order", r.factor), r.explained),
+            )
             for r in rows.head(N_NAMED).itertuples()
         ],
-        more=number_of("threats.order.n_more", n_more) if n_more > 0 else None,
+        more=Number.count("threats.order.n_more", n_more) if n_more > 0 else None,
     )
     found = [("start order", r.factor, "", r.n_runs, r.n_runs, r.explained, r.p) for r in rows.itertuples()]
     yield sentence, found
@@ -114,14 +104,18 @@ def _random(tried, described):
     if not len(rows):
         return
     said = [
-        say("{f}: {n} values", f=Name(r.factor), n=number_of(key("threats", "random", r.factor), r.n_values))
+        say(
+            "{f}: {n} values",
+            f=Name(r.factor),
+            n=Number.count(key("threats", "random", r.factor), r.n_values),
+        )
         for r in rows.head(N_NAMED).itertuples()
     ]
     sentence = say(
         "Settings look drawn at random ({said} in {n} configurations): they go neither with each other nor "
         "with another setting{order}, so runs with different values of them can be compared.",
         said=said + (["others"] if len(rows) > N_NAMED else []),
-        n=number_of("threats.random.n_configurations", rows["n_configurations"].iloc[0]),
+        n=Number.count("threats.random.n_configurations", rows["n_configurations"].iloc[0]),
         order=" nor with the order of the runs" if ranks is not None else "",
     )
     found = [
@@ -145,11 +139,11 @@ def _cap(runs, tried, described):
         "time "
         "limit[; {levels}]. What "
         "they would have taken is not known, so effects are of times that were cut off there.",
-        n=number_of("threats.cap.n", row["n_runs"]),
-        of=number_of("threats.cap.n_of", row["n_of"]),
-        w=share("threats.cap.width", analysis.CAP_WIDTH),
-        t=duration("threats.cap.runtime_s", row["runtime_s"]),
-        failed=number_of("threats.cap.n_failed", row["n_failed"]) if row["n_failed"] else None,
+        n=Number.count("threats.cap.n", row["n_runs"]),
+        of=Number.count("threats.cap.n_of", row["n_of"]),
+        w=Number.share("threats.cap.width", analysis.CAP_WIDTH),
+        t=Number.time("threats.cap.runtime_s", row["runtime_s"]),
+        failed=Number.count("threats.cap.n_failed", row["n_failed"]) if row["n_failed"] else None,
         levels=_uneven("cap", levels.iloc[0]) if len(levels) else None,
     )
     first = ("time limit", "", "", int(row["n_runs"]), int(row["n_of"]), float(row["runtime_s"]), np.nan)
@@ -162,10 +156,10 @@ def _uneven(threat, row):
         "of {f} = {level} it is {n} of {of} runs, of the others {m} of {others}",
         f=Name(row["factor"]),
         level=Name(row["level"]),
-        n=number_of(key(*base, "n"), row["n_happened"]),
-        of=number_of(key(*base, "n_level"), row["n_level"]),
-        m=number_of(key(*base, "n_others_happened"), row["n_others_happened"]),
-        others=number_of(key(*base, "n_others"), row["n_others"]),
+        n=Number.count(key(*base, "n"), row["n_happened"]),
+        of=Number.count(key(*base, "n_level"), row["n_level"]),
+        m=Number.count(key(*base, "n_others_happened"), row["n_others_happened"]),
+        others=Number.count(key(*base, "n_others"), row["n_others"]),
     )
 
 
@@ -196,10 +190,10 @@ def _missing(failed, described):
     shown = [_cell(factors, levels) for levels in cells["levels"].head(N_LISTED)]
     sentence = say(
         "Of the {of} combinations of {f}, {n} {n:has|have} no completed run[ ({tried} tried)]: {cells}.",
-        of=number_of("threats.missing.n_cells", n_cells),
+        of=Number.count("threats.missing.n_cells", n_cells),
         f=names(factors),
-        n=number_of("threats.missing.n", len(cells)),
-        tried=number_of("threats.missing.n_failed", n_failed) if n_failed else None,
+        n=Number.count("threats.missing.n", len(cells)),
+        tried=Number.count("threats.missing.n_failed", n_failed) if n_failed else None,
         cells=shown + (["others"] if len(cells) > N_LISTED else []),
     )
     rows = [
@@ -218,7 +212,7 @@ def _some_were(runs, found, threat, words, **parts):
     """Yield a sentence on runs that were pruned, or resumed, with its row."""
     n_of = len(runs.frame) + len(runs.excluded)
     if len(found):
-        n = number_of(key("threats", threat, "n"), len(found))
+        n = Number.count(key("threats", threat, "n"), len(found))
         sentence = say(f"{{n}} {{n:run was|runs were}} {threat}{words}", n=n, **parts)
         yield sentence, [(threat, "", "", len(found), n_of, len(found) / n_of, np.nan)]
 
@@ -255,11 +249,11 @@ def _overlap(runs, tried, described):
         + told
         + ".",
         host="one machine" if hosts is not None else "machines that are not recorded",
-        x=share("threats.overlap.share", row["share"]),
-        most=number_of("threats.overlap.most", row["most"]),
+        x=Number.share("threats.overlap.share", row["share"]),
+        most=Number.count("threats.overlap.most", row["most"]),
         held=" with the settings held" if row["held"] else "",
-        rho=eta("threats.overlap.rho", row["rho"]),
-        p=number_as("threats.overlap.p", row["p"], probability),
+        rho=Number.two("threats.overlap.rho", row["rho"]),
+        p=Number.of("threats.overlap.p", row["p"], probability),
     )
     n = int(row["n_runs"])
     yield sentence, [("overlap", "", "", n, len(tried), float(row["share"]), float(row["p"]))]

@@ -29,7 +29,7 @@ from traincost.results.growth import (
     sensitivity_table,
     trends_table,
 )
-from traincost.results.prose import Name, number_of, say
+from traincost.results.prose import Name, Number, say
 from traincost.results.result import More, Result
 from traincost.results.svg import MUTED, PAGE, SERIES
 
@@ -184,9 +184,9 @@ def _caption(fitted, points):
     return say(
         "Training compute of {n} dated systems; {low} low {low:outlier|outliers} and {large} large-scale "
         "systems are marked, a line for each {lines}.",
-        n=number_of("trend.n", len(points)),
-        low=number_of("trend.n_low", points["low_outlier"].sum()),
-        large=number_of("trend.n_large", points["large_scale"].sum()),
+        n=Number.count("trend.n", len(points)),
+        low=Number.count("trend.n_low", points["low_outlier"].sum()),
+        large=Number.count("trend.n_large", points["large_scale"].sum()),
         lines=rows_of(fitted),
     )
 

@@ -7,7 +7,7 @@ from traincost.analysis.verdicts import TOO_FEW
 from traincost.printing import SPACE, count, share_text, span
 from traincost.results.comparison import change_in_words
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, label_rows, percent_axis
-from traincost.results.prose import Name, Number, key, number_of, say, share
+from traincost.results.prose import Name, Number, key, say
 from traincost.results.svg import INK, MUTED, SERIES
 from traincost.results.tables import Bar, Heading, Table, as_printed
 
@@ -65,7 +65,7 @@ def _measured(row):
         said,
         k=Name(row.knob),
         by=_turned_by(row),
-        n=number_of(key("turned", row.knob, "n_configurations"), row.n_configurations),
+        n=Number.count(key("turned", row.knob, "n_configurations"), row.n_configurations),
         rest=", which is for doing without its sections altogether" if is_less else "",
         **parts,
     )
@@ -80,7 +80,7 @@ _OUTCOMES = {
 
 def _saving(row, name):
     """Return a figure of a turned knob."""
-    return share(key("turned", row.knob, name), getattr(row, name))
+    return Number.share(key("turned", row.knob, name), getattr(row, name))
 
 
 def _turned_by(row):
@@ -113,8 +113,8 @@ def _caption_turned(measured):
     return say(
         "Bound and measured saving of {n} turned {n:knob|knobs}; {a} saved more than the bound by more than "
         "chance.",
-        n=number_of("turned.n", len(measured)),
-        a=number_of("turned.n_above", above) if above else "none",
+        n=Number.count("turned.n", len(measured)),
+        a=Number.count("turned.n_above", above) if above else "none",
     )
 
 

@@ -4,7 +4,7 @@ from traincost.analysis import fields
 from traincost.columns import PREFIX
 from traincost.estimation import utilisation as estimation
 from traincost.printing import count, share_text, significant
-from traincost.results.prose import Name, Phrase, key, number_as, number_of, say, share
+from traincost.results.prose import Name, Number, Phrase, key, say
 from traincost.results.result import More, Result
 from traincost.results.runs import listed
 from traincost.results.tables import Heading, Origin, Table
@@ -90,7 +90,7 @@ def _said(table, achieved):
             "The runs used {mfu} of the dense peak of their hardware (MFU) over the whole of their "
             "runtime, {flops} FLOP/s a device; between {low} and {high}, run by run.",
             mfu=_share("mfu", total["mfu"]),
-            flops=number_as("utilisation.achieved", total["achieved_flop_per_s"], significant),
+            flops=Number.of("utilisation.achieved", total["achieved_flop_per_s"], significant),
             low=_share("lowest", total["mfu_lowest"]),
             high=_share("highest", total["mfu_highest"]),
         )
@@ -99,7 +99,7 @@ def _said(table, achieved):
         reason = unknown["problem"].value_counts()
         yield say(
             "Of {n} {n:run|runs} no utilisation is known: {why}.",
-            n=number_of("utilisation.n_unknown", len(unknown)),
+            n=Number.count("utilisation.n_unknown", len(unknown)),
             why=Name(reason.index[0]) if len(reason) else "too little is recorded",
         )
 
@@ -123,7 +123,7 @@ def _low(table):
 
 
 def _share(name, value):
-    return share(key("utilisation", name), value)
+    return Number.share(key("utilisation", name), value)
 
 
 def utilisation_table(table, by, runs, achieved):
