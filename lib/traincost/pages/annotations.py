@@ -51,14 +51,9 @@ def _inner(node):
 
 
 def fitted(value, types):
-    """Return the value as the first of the types has it that it fits.
+    """Return the value as the first of the types has it that it fits; raise `Unfit` where there is none.
 
     A single value is a list of one; text that YAML did not take for a number is one, like 1e-2.
-
-    Raises
-    ------
-    Unfit
-        It fits none.
     """
     for node in types:
         try:

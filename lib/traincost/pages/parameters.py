@@ -90,13 +90,7 @@ def notebook_path(kind):
 
 
 def read_notebook(path):
-    """Return a notebook's JSON, unchecked.
-
-    Raises
-    ------
-    ParameterError
-        It cannot be read, or is no notebook.
-    """
+    """Return a notebook's JSON, unchecked; raise `ParameterError` where it is none."""
     try:
         with open(path, encoding="utf-8") as file:
             nb = json.load(file)
@@ -109,21 +103,9 @@ def read_notebook(path):
 
 
 def declared(nb):
-    """Return the parameters that a notebook declares.
+    """Return the parameters that a notebook declares, in order; none without a parameters cell.
 
-    Parameters
-    ----------
-    nb : NotebookNode or dict
-
-    Returns
-    -------
-    list of Parameter
-        In their order; empty for a notebook without a parameters cell.
-
-    Raises
-    ------
-    ParameterError
-        The cell is no plain Python.
+    Raises `ParameterError` where the cell is no plain Python.
     """
     source = _source(parameters_cell(nb))
     found, comments = _assignments(source), _comments(source)
@@ -227,13 +209,7 @@ def defaults(declared):
 
 
 def read_parameters(path):
-    """Return the parameters in a YAML file.
-
-    Raises
-    ------
-    ParameterError
-        The file cannot be read, or is no mapping.
-    """
+    """Return the parameters in a YAML file; raise `ParameterError` where it is no mapping."""
     import yaml
 
     from traincost.pages import plain_yaml
@@ -292,25 +268,15 @@ def _stays_text(parameter, text):
 
 
 def checked(parameters, declared):
-    """Return parameters as their notebook takes them.
+    """Return parameters as their notebook takes them: one value where a list is expected is a list.
 
-    A single value where a list is expected becomes a list of one.
-
-    Parameters
-    ----------
-    parameters : dict
-    declared : list of Parameter
-
-    Raises
-    ------
-    ParameterError
-        One is unknown, has another type, is none of the choices, or is not finite.
+    Raises `ParameterError` for one that is unknown, of another type, none of the choices, or not finite.
     """
     known = {parameter.name: parameter for parameter in declared}
     if parameters and not known:
         raise ParameterError(
-            f"the notebook takes no parameters, got {next(iter(parameters))!r}: declare them in a cell "
-            f"with the tag {TAG!r}"
+            f"the notebook takes no parameters, got {next(iter(parameters))!r}: declare them in a cell with "
+            f"the tag {TAG!r}"
         )
     for name in parameters:
         refuse_unknown(name, known)

@@ -113,18 +113,8 @@ def publish(notebook, output=None, progress=False, force=False, **parameters):
 def build(notebook, parameters, output=None, progress=False, watch=UNWATCHED, force=False):
     """Check parameters, execute a notebook, and write its page.
 
-    Parameters
-    ----------
-    notebook : str or path
-        The name of one of our own (`parameters.INPUTS`), or the path of any.
-    parameters : dict
-        Of the notebook, its inputs among them.
-    output, progress
-        As in `page`.
-    watch : Unwatched or builds.Watch
-        Told which part of the build begins and ends.
-    force : bool
-        Replace the report of another collection, too.
+    `notebook` is the name of one of our own (`parameters.INPUTS`), whose inputs are among the parameters, or
+    the path of any; `watch` is told which part of the build begins and ends. For the others, see `page`.
     """
     is_own = notebook in INPUTS
     with watch.section("check"):
@@ -159,13 +149,7 @@ def _encodable(parameters):
 
 
 def usable(kind, parameters):
-    """Return the parameters of a notebook of ours, with absolute paths.
-
-    Raises
-    ------
-    ParameterError, NothingToReport
-        One cannot be used, or a path is not there.
-    """
+    """Return the parameters of a notebook of ours, with absolute paths, of which none is missing."""
     parameters, declared = _taken(notebook_path(kind), parameters)
     for name in INPUTS[kind]:
         require(parameters[name], name, "a path or URL", parameters[name])
@@ -347,8 +331,8 @@ def execute(notebook, parameters, failed_path, progress=False, working_folder=No
             failed_path.parent.mkdir(parents=True, exist_ok=True)
             nbformat.write(executed[-1], failed_path)
             raise BuildFailed(
-                f"a cell of the notebook failed with {problem.ename}: {problem.evalue}\n"
-                f"The executed notebook is kept for inspection: {failed_path}"
+                f"a cell of the notebook failed with {problem.ename}: {problem.evalue}\nThe executed "
+                f"notebook is kept for inspection: {failed_path}"
             ) from None
 
 

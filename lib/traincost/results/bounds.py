@@ -80,8 +80,8 @@ def _limits(row, alike):
         yield from _of_occurrences(row, each)
     if row.overlap == row.overlap:
         yield say(
-            "{k} overlaps in time with other sections (threads, or double timing): together they take "
-            "{x} as long as what encloses them, so what it saves may be hidden behind them.",
+            "{k} overlaps in time with other sections (threads, or double timing): together they take {x} as "
+            "long as what encloses them, so what it saves may be hidden behind them.",
             k=Name(row.knob),
             x=overlap_of(row),
         )
@@ -186,8 +186,8 @@ def _speed_up(name, row):
 def what_a_bound_is(n_measured):
     """The sentence that these are upper bounds; `n_measured` knobs were turned."""
     yield say(
-        "These are upper bounds derived from the sections' shares: at most this is saved, if nothing "
-        "outside the sections changes. They are not measurements of changed runs{those}.",
+        "These are upper bounds derived from the sections' shares: at most this is saved, if nothing outside "
+        "the sections changes. They are not measurements of changed runs{those}.",
         those="; those stand below" if n_measured else "",
     )
 

@@ -104,8 +104,7 @@ def _checked(known):
     n, near, factor = agreement
     yield say(
         "Of {n} stated totals that can be checked, {near} {k:lies|lie} within a factor of {f} of the next "
-        "best "
-        "evidence.",
+        "best evidence.",
         n=Number.count("stated.n", n),
         near="all" if near == n else Number.count("stated.n_near", near),
         k=near,
@@ -142,8 +141,7 @@ def _cited(systems, known, grown):
         doubling = say("{d} {interval}, {n} {group}, {a} to {b}", **_doubling(row), **ends)
     return say(
         "Cite as: traincost {version}, {data}: training compute of {n} {what}{n:|s}[, {from} to {to}][; "
-        "doubling "
-        "time {doubling}]. Method of {papers}.",
+        "doubling time {doubling}]. Method of {papers}.",
         papers=[Phrase("arXiv:2007.05558"), Phrase("arXiv:2202.05924")],
         version=When(__version__),
         data=Name(systems.of),

@@ -1,18 +1,7 @@
 """Where the figures of systems, or printed claims, contradict each other: sentences and tables."""
 
+from traincost.estimation import contradictions as estimation
 from traincost.estimation.compute import SUSPICIOUS_UTILISATION
-from traincost.estimation.contradictions import (
-    APART,
-    APART_ASSUMED,
-    FINETUNE_APART,
-    IMPOSSIBLE,
-    PERCENTAGE,
-    PROJECTIONS,
-    SCOPES,
-    STATED_APART,
-    SUSPICIOUS,
-    WORDS,
-)
 from traincost.estimation.estimates import DISAGREE
 from traincost.printing import significant
 from traincost.results.prose import Number, first_names, key, say
@@ -21,58 +10,51 @@ from traincost.results.tables import Heading, Table, of_one, setting
 HUGE = 1e9  # from which a number of a claim is printed as a power of ten
 # Each kind of contradiction: the key of its count, and what is said of it.
 _KINDS = {
-    IMPOSSIBLE: (
+    estimation.IMPOSSIBLE: (
         "n_impossible",
         "The implied utilisation of {n} {n:system|systems} is above one, which is impossible: one of the "
-        "figures is "
-        "wrong ({who}).",
+        "figures is wrong ({who}).",
     ),
-    APART_ASSUMED: (
+    estimation.APART_ASSUMED: (
         "n_apart_assumed",
         "The two measures of {n} {n:system|systems} differ by more than a factor of {factor} at the "
-        "utilisation that "
-        "is assumed, since none is stated ({who}).",
+        "utilisation that is assumed, since none is stated ({who}).",
     ),
-    APART: (
+    estimation.APART: (
         "n_apart",
         "The two measures of {n} {n:system|systems} differ by more than a factor of {factor} at the "
-        "utilisation that "
-        "is stated ({who}).",
+        "utilisation that is stated ({who}).",
     ),
-    SUSPICIOUS: (
+    estimation.SUSPICIOUS: (
         "n_suspicious",
         "The implied utilisation of {n} {n:system|systems} is above {high}, which few implementations reach "
         "({who}).",
     ),
-    STATED_APART: (
+    estimation.STATED_APART: (
         "n_stated",
         "The total stated for {n} {n:system|systems} is more than a factor of {factor} from what the next "
-        "best "
-        "evidence gives ({who}).",
+        "best evidence gives ({who}).",
     ),
-    FINETUNE_APART: (
+    estimation.FINETUNE_APART: (
         "n_finetune",
         "What is stated for the fine-tuning of {n} {n:system|systems} is more than a factor of {factor} from "
-        "what its "
-        "figures count to ({who}).",
+        "what its figures count to ({who}).",
     ),
-    SCOPES: (
+    estimation.SCOPES: (
         "n_scopes",
         "The operations of {n} {n:system|systems} trained from a base are above what the hardware named "
-        "could do: one "
-        "of the figures is of the base ({who}).",
+        "could do: one of the figures is of the base ({who}).",
     ),
-    WORDS: (
+    estimation.WORDS: (
         "n_words",
         "The total stated for {n} {n:system|systems} is four thirds of the operations counted: words may "
-        "stand for "
-        "tokens ({who}).",
+        "stand for tokens ({who}).",
     ),
-    PERCENTAGE: (
+    estimation.PERCENTAGE: (
         "n_percentages",
         "The utilisation of {n} {n:system|systems} stands as a percentage among fractions ({who}).",
     ),
-    PROJECTIONS: (
+    estimation.PROJECTIONS: (
         "n_projections",
         "The two forms of error against compute project totals more than a factor of {factor} apart.",
     ),
@@ -80,17 +62,8 @@ _KINDS = {
 
 
 def contradiction_blocks(own, claims, estimated):
-    """Return what is said and tabled of contradictions.
-
-    Parameters
-    ----------
-    own : DataFrame
-        Those among the systems' own figures (`estimation.contradictions.contradictions`).
-    claims : DataFrame
-        Those among printed claims (`estimation.contradictions.claim_contradictions`).
-    estimated : DataFrame
-        The estimates.
-    """
+    """Return what is said and tabled of contradictions: among the systems' own figures, and among printed "
+    "claims."""
     said = [*_own(own)]
     if not said and not len(claims):
         said = [say("No contradiction was found among the figures.")]
@@ -113,7 +86,7 @@ def _own(own):
 def _possible(own, estimated):
     """Say that no implied utilisation is impossible, where none is and there are some."""
     n = estimated["implied_utilisation"].notna().sum()
-    if n and not own["kind"].eq(IMPOSSIBLE).any():
+    if n and not own["kind"].eq(estimation.IMPOSSIBLE).any():
         yield say(
             "None of the implied utilisations ({n}) is above one, which would be impossible.",
             n=Number.count("utilisation.n", n),
@@ -127,7 +100,7 @@ def _printed(claims):
 
 
 def _own_table(frame):
-    measures_alone = frame["kind"].isin([APART, APART_ASSUMED]).all()
+    measures_alone = frame["kind"].isin([estimation.APART, estimation.APART_ASSUMED]).all()
     return Table(
         "contradictions",
         say("Systems whose {what} disagree", what="two measures" if measures_alone else "figures"),

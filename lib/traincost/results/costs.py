@@ -94,8 +94,8 @@ def _said(table, order, n_superseded):
     """What the cost columns do and do not say; arguments as the functions of `analysis.costs` return them."""
     if "cost_memory_mib" in set(table["column"]):
         yield say(
-            "Memory is the peak of one worker process, never divided by workers or models: most of "
-            "it is there before the first model is built."
+            "Memory is the peak of one worker process, never divided by workers or models: most of it is "
+            "there before the first model is built."
         )
     if n_superseded:
         yield say(

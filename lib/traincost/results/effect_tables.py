@@ -63,8 +63,8 @@ def effects_table(frame, what):
         n,
         holds=("effects", "start_order", "far", "response"),
         note=say(
-            "η² of {n} runs; the upright line and chance are what an unrelated setting reaches on "
-            "average. p: family-wise, {b} permutations.{fixed}",
+            "η² of {n} runs; the upright line and chance are what an unrelated setting reaches on average. "
+            "p: family-wise, {b} permutations.{fixed}",
             fixed=" A setting that another fixes is tested on the means of that one's levels."
             if (frame["fixed_by"] != "").any()
             else "",

@@ -188,9 +188,9 @@ def _far(what, found):
     ]
     changed = [say("{f} {verdict}", f=Name(f), verdict=verdict) for f, verdict in found.with_far.items()]
     yield say(
-        "{n} {n:run lies|runs lie} far from all others, and no setting says why: {listed}. {n:It is|They "
-        "are} counted as cost, and set aside from these tests and sizes[; counted in, the verdicts are: "
-        "{changed}].",
+        "{n} {n:run lies|runs lie} far from all others, and no setting says why: {listed}. "
+        "{n:It is|They are} counted as cost, and set aside from these tests and sizes[; counted in, the "
+        "verdicts are: {changed}].",
         n=Number.count("far.n", len(at)),
         listed=with_more(listed, len(at), "far.n_more"),
         changed=changed[:N_NAMED],
@@ -262,8 +262,8 @@ def _interaction(what, table, act_together):
         )
     elif p.get("hours", np.nan) <= verdicts.ALPHA:
         yield say(
-            "Effects multiply rather than add, as far as these runs tell: additivity is rejected for "
-            "{what} itself ({test}, p {a}), not for its logarithm (p {p}).",
+            "Effects multiply rather than add, as far as these runs tell: additivity is rejected for {what} "
+            "itself ({test}, p {a}), not for its logarithm (p {p}).",
             a=_p("interaction.hours.p", p["hours"]),
             **parts,
         )
@@ -281,8 +281,8 @@ def _predicted(left_out):
         return
     inside = int(left_out["inside"].sum())
     yield say(
-        "Predicted from the others by the additive model, {n} of {of} configurations ({x}) lie within "
-        "their {level} prediction interval.",
+        "Predicted from the others by the additive model, {n} of {of} configurations ({x}) lie within their "
+        "{level} prediction interval.",
         n=Number.count("predicted.n_inside", inside),
         of=Number.count("predicted.n", len(left_out)),
         x=Number.share("predicted.share", inside / len(left_out)),

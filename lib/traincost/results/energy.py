@@ -27,13 +27,7 @@ def _scaled(name, value, units):
 
 
 def energy_blocks(found):
-    """Return what is said and tabled of energy, CO₂ and money.
-
-    Parameters
-    ----------
-    found : DataFrame
-        As `estimation.energy.estimate_energy` returns it.
-    """
+    """Return what is said and tabled of energy, CO₂ and money (`estimation.energy.estimate_energy`)."""
     if not len(found):
         return ([say("No system has hours of devices or a measured energy, so neither is known.")],)
     said = [*_hours(found), *_energies(found), *_carbon(found), *_money(found), *_boundary(found)]

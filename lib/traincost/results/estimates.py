@@ -14,9 +14,8 @@ from traincost.results import checks
 from traincost.results.contradictions import contradiction_blocks
 from traincost.results.energy import energy_blocks
 from traincost.results.estimate_tables import DAY, estimates_table, flop, measures_table, span_of, systems_of
-from traincost.results.evidence import evidence_blocks
+from traincost.results.evidence import evidence_blocks, input_blocks, rejected_table, sources_table
 from traincost.results.fits import conversion_blocks, error_blocks
-from traincost.results.inputs import input_blocks, rejected_table, sources_table
 from traincost.results.prose import Name, Number, When, key, say
 from traincost.results.result import Earlier, Headline, Items, More, Result
 from traincost.results.systems import read_claims, read_systems
@@ -203,8 +202,8 @@ def _checks(estimated):
     yield say("Network operations are of training alone: pre-training, training and fine-tuning.")
     yield from _burden_times(estimated["burden_time"])
     yield say(
-        "What a search, a failed run or deployment cost is in neither measure, so both are lower bounds "
-        "of a project."
+        "What a search, a failed run or deployment cost is in neither measure, so both are lower bounds of a "
+        "project."
     )
     yield from _utilisation(estimated)
 
@@ -231,8 +230,8 @@ def _utilisation(estimated):
         return
     implied = both["implied_utilisation"]
     yield say(
-        "Where a system has both measures, operations over burden imply a utilisation{of} between {low} "
-        "and {high}, {mid} at the median.",
+        "Where a system has both measures, operations over burden imply a utilisation{of} between {low} and "
+        "{high}, {mid} at the median.",
         of=" of the whole run" if both["burden_time"].eq(WHOLE_RUN).all() else "",
         low=Number.two("utilisation.low", implied.min()),
         high=Number.two("utilisation.high", implied.max()),

@@ -243,24 +243,9 @@ def thinned(frame, limit=MAX_POINTS):
 
 
 def name_points(axes, x, y, names, most):
-    """Write names beside points, the first ones first, each where it covers nothing.
+    """Write names beside the first points, at most `most`, each where it covers nothing, and return them.
 
     Call it when the axes have their limits and scales: a name that no place has room for is left out.
-
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes
-    x, y : sequence of float
-        All points, those to be named first.
-    names : sequence of str
-        Of the first points, from a run or a sheet.
-    most : int
-        How many are written at most.
-
-    Returns
-    -------
-    list of str
-        The names that were written.
     """
     figure = axes.figure
     fit(figure)  # as it is when the figure is written

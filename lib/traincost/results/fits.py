@@ -15,14 +15,8 @@ from traincost.results.tables import Heading, Table, of_one
 def conversion_blocks(estimated, fit, pairs="consistent", elsewhere=""):
     """Return what is said and drawn of converting one measure into the other.
 
-    Parameters
-    ----------
-    estimated : DataFrame
-    fit : lines.Line, or None
-    pairs : str
-        ``consistent`` ones, or ``all``, that the fit is through.
-    elsewhere : str
-        The name of what the fit was made on, where that is not these systems.
+    The fit is through ``consistent`` pairs, or ``all``; `elsewhere` names what it was made on, where that is
+    not these systems.
     """
     points = estimates.both_measures(estimated, consistent=pairs == "consistent")
     if fit is None:
@@ -43,8 +37,7 @@ def _derived(derived):
         outside = derived["outside"].sum()
         yield say(
             "Of {n} {n:system|systems} without hardware burden, the fit gives one[ ({outside} of them "
-            "outside "
-            "the fitted range)].",
+            "outside the fitted range)].",
             n=Number.count("conversion.n_derived", len(derived)),
             outside=Number.count("conversion.n_outside", outside) if outside else None,
         )
@@ -77,10 +70,9 @@ def _conversion(points, fit, elsewhere=""):
     is_shared = not elsewhere and n_counts < len(points)
     return say(
         "Over {n} systems[ of {data}] with both measures, log₁₀ burden is {a} + {b} · log₁₀ operations (R² "
-        "{r}). "
-        "[Only {counts} counts of operations differ among them, and the fit takes systems that share one for "
-        "independent. ]A value converted by the fit is derived, not measured, and its prediction interval is "
-        "×/÷ {w} in the middle of the data.",
+        "{r}). [Only {counts} counts of operations differ among them, and the fit takes systems that share "
+        "one for independent. ]A value converted by the fit is derived, not measured, and its prediction "
+        "interval is ×/÷ {w} in the middle of the data.",
         data=Name(elsewhere) if elsewhere else None,
         counts=Number.count("conversion.n_operations", n_counts) if is_shared else None,
         **_line(fit),
@@ -137,16 +129,9 @@ def draw_conversion(points, fit):
 
 
 def error_blocks(fits, target, direction="error on compute"):
-    """Return what is said and tabled of error against compute.
+    """Return what is said and tabled of error against compute (`estimation.estimates.fit_errors`).
 
-    Parameters
-    ----------
-    fits : dict, or None
-        As `estimation.estimates.fit_errors` returns it.
-    target : float
-        The error that is projected to.
-    direction : str
-        ``error on compute`` or ``compute on error``: the regression that is said first.
+    `direction` is the regression that is said first: ``error on compute`` or ``compute on error``.
     """
     if not fits:
         few = say(

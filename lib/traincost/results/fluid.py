@@ -227,25 +227,10 @@ def swatch(colour, hatch=""):
 
 
 def cell_bar(share, low=None, high=None, chance=None, colour="e1", hatch=""):
-    """Draw a bar for a cell of a table, beside the number that it shows.
+    """Draw a bar for a cell of a table, beside the number that it shows: hidden from a screen reader.
 
-    Parameters
-    ----------
-    share : float
-        Its length, 0 to 1; a missing one leaves the track empty.
-    low, high : float, optional
-        A range, drawn as a line.
-    chance : float, optional
-        What chance would reach, drawn as an upright.
-    colour : str
-        One of `FILLS`, or `UNTIMED`.
-    hatch : str
-        Id of the `hatching` that is referred to, for what is untimed.
-
-    Returns
-    -------
-    Markup
-        Hidden from a screen reader, which reads the number.
+    All are fractions of the track; a missing `share` leaves it empty. A range (`low`, `high`) is drawn as a
+    line, `chance` as an upright; `hatch` is the id of the `hatching` for what is untimed.
     """
     drawn = [Markup('<rect fill="{}" y="5" width="100%" height="10"/>').format(TRACK)]
     if _drawn(share) and share > 0:
@@ -265,17 +250,7 @@ def cell_bar(share, low=None, high=None, chance=None, colour="e1", hatch=""):
 
 
 def cell_point(at, low=None, high=None, mark=None):
-    """Draw a point on a line for a cell of a table, as `cell_bar` does a bar.
-
-    Parameters
-    ----------
-    at : float
-        Where it lies, 0 to 1.
-    low, high : float, optional
-        A range, drawn as a line.
-    mark : float, optional
-        Another value, an upright.
-    """
+    """Draw a point on a line for a cell of a table, as `cell_bar` does a bar; `mark` is an upright."""
     drawn = [Markup('<rect fill="{}" y="9.5" width="100%" height="1"/>').format(TRACK)]
     lines = [line_between(_held(low), _held(high), 10, 10)] if _drawn(low) and _drawn(high) else []
     lines += [line_between(_held(mark), _held(mark), 3, 17)] if _drawn(mark) else []

@@ -28,9 +28,8 @@ def grouped(fitted, options, unfitted):
         yield from _outliers(fitted["descriptive"].any(), options)
     yield _unfitted(unfitted)
     yield say(
-        "An interval is the wider, at either end, of Student's t and of {n} seeded draws of systems, "
-        "each drawn estimate off by a log-uniform factor of up to {noise}; a month is a twelfth of a "
-        "mean year.",
+        "An interval is the wider, at either end, of Student's t and of {n} seeded draws of systems, each "
+        "drawn estimate off by a log-uniform factor of up to {noise}; a month is a twelfth of a mean year.",
         n=Number.count("trends.n_draws", options["n_draws"]),
         noise=Number.of("trends.noise", estimation.NOISE, "{:g}".format),
     )
@@ -82,8 +81,8 @@ def _outliers(is_apart, options):
     )
     if is_apart:
         yield say(
-            "Large-scale systems were set apart by their compute itself, so the gap between the groups, "
-            "and how well each fits, is no evidence of two trends."
+            "Large-scale systems were set apart by their compute itself, so the gap between the groups, and "
+            "how well each fits, is no evidence of two trends."
         )
 
 
@@ -220,8 +219,7 @@ def _moves(era, group, rows, fitted):
     return say(
         "{era} one choice changed at a time, the doubling time fitted to {group} moves between {a} and {b} "
         "(growth is established under {n} of {of} choices of window, threshold and noise)[; the interval of "
-        "the "
-        "fit above is {doubling_low} to {doubling_high}].",
+        "the fit above is {doubling_low} to {doubling_high}].",
         era=era,
         group=GROUP_NAMES[group],
         a=months(key(*base, "low"), known["doubling_months"].min()),

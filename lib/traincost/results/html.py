@@ -274,14 +274,8 @@ _NUMBER_OR_PLACE = re.compile(
 def linked(page, anchors):
     """Link the numbers of a page to the table or figure that holds them: the first one of each sentence.
 
-    What stands there already is no link, nor is a number in a heading, a summary or a list of facts.
-
-    Parameters
-    ----------
-    page : str
-        HTML that this module made.
-    anchors : dict
-        Key of a number to the id that it links to.
+    `anchors` has the id for the key of each. What stands there already is no link, nor is a number in a
+    heading, a summary or a list of facts.
     """
     places = {text(name): place for name, place in anchors.items()}
     inside, is_quiet, is_linked = "", False, False

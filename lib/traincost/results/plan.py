@@ -174,8 +174,8 @@ def trust(runs, table):
         )
     if unseen and analysis.hides_interactions(runs.frame, runs.described):
         yield say(
-            "Whether settings act together cannot be told from these runs: if they do, a combination "
-            "never run may be off by more than its interval."
+            "Whether settings act together cannot be told from these runs: if they do, a combination never "
+            "run may be off by more than its interval."
         )
     tested = analysis.left_out(runs.frame, runs.described)
     if len(tested):

@@ -106,8 +106,8 @@ def _whole(found, currency):
         said = "Nothing remains: each of the {n} combinations of the grid was run[ {times} times]."
         return say(said, n=n, times=times)
     return say(
-        "{left} {left:run|runs} of {n} combinations {left:remains|remain}, {work} of them at work. {left:It "
-        "takes|They take} {hours} ({low} to {high}): {spent}.",
+        "{left} {left:run|runs} of {n} combinations {left:remains|remain}, {work} of them at work. "
+        "{left:It takes|They take} {hours} ({low} to {high}): {spent}.",
         left=Number.count("remaining.n_runs", whole["n_to_run"] + whole["n_at_work"]),
         n=n,
         work=Number.count("remaining.n_at_work", whole["n_at_work"]),
@@ -126,8 +126,7 @@ def _until(found):
     ends = [When(_moment(found.latest_s + 3600 * hours)) if known else None for hours in (middle, low, high)]
     return say(
         "With {k} at once, the last ends after {wall_middle} ({wall_low} to {wall_high})[: on {end}][ "
-        "({first} to "
-        "{last})][, counted from {latest}, the last moment that a run recorded].",
+        "({first} to {last})][, counted from {latest}, the last moment that a run recorded].",
         k=Number.count("remaining.at_once", found.at_once),
         end=ends[0],
         first=ends[1] if ends[1] != ends[2] else None,
@@ -148,14 +147,14 @@ def _moment(seconds):
 def _unsure(found):
     if found.n_overdue:
         yield say(
-            "{n} {n:run is|runs are} at work longer than nearly all that was predicted, and {n:is|are} "
-            "taken to end now.",
+            "{n} {n:run is|runs are} at work longer than nearly all that was predicted, and {n:is|are} taken "
+            "to end now.",
             n=Number.count("remaining.n_overdue", found.n_overdue),
         )
     if found.n_unknown:
         yield say(
-            "{n} {n:run is|runs are} at work or failed with a level that no completed run has: nothing "
-            "is known of it, so it is left out.",
+            "{n} {n:run is|runs are} at work or failed with a level that no completed run has: nothing is "
+            "known of it, so it is left out.",
             n=Number.count("remaining.n_unknown", found.n_unknown),
         )
 

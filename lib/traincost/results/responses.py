@@ -135,6 +135,6 @@ def _values(runs, response):
     numeric = runs.frame.select_dtypes("number").dropna(axis="columns", how="all").columns
     known = [c.removeprefix(SCORE_PREFIX) for c in numeric if not c.startswith(PREFIX)]
     raise ParameterError(
-        f"`response` must be a cost column, a score or a section of the runs, got {response!r}; "
-        f"there are: {', '.join([*known, *runs.timing.paths][:30])}"
+        f"`response` must be a cost column, a score or a section of the runs, got {response!r}; there are: "
+        f"{', '.join([*known, *runs.timing.paths][:30])}"
     )

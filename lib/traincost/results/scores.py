@@ -69,16 +69,7 @@ def _caption(points, cost_label, score_label):
 
 
 def _front_settings(front, described, runs):
-    """What the runs on the front have in common: their scores may be of one easy task.
-
-    Parameters
-    ----------
-    front : DataFrame
-        As `analysis.costs.score_front` returns it.
-    described : list of fields.Field
-    runs : DataFrame
-        Of the collection.
-    """
+    """What the runs on the front have in common: their scores may be of one easy task."""
     is_on_front = runs["run_id"].isin(front.loc[front["front"].astype(bool), "run_id"]).to_numpy()
     if is_on_front.sum() < 2:
         return

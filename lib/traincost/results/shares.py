@@ -156,8 +156,8 @@ def _rest(rest):
     """What no section timed, or that top-level sections exceed the runs on average, or some of them."""
     if rest["share"] < -sections.TOLERANCE:
         yield say(
-            "Top-level sections overlap in time (threads, or double timing): together they take {x} "
-            "longer than the runs, so that their shares add up to more than the whole.",
+            "Top-level sections overlap in time (threads, or double timing): together they take {x} longer "
+            "than the runs, so that their shares add up to more than the whole.",
             x=Number.share("unattributed.excess", -rest["share"]),
         )
         return

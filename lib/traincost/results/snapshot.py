@@ -15,17 +15,7 @@ from traincost.results.tables import MAX_RUN_ROWS, Heading, Origin, Table, of_on
 
 
 def snapshot(runs):
-    """Say what was read: how many runs, their runtimes, what they share, and what was left out.
-
-    Parameters
-    ----------
-    runs : Runs
-
-    Returns
-    -------
-    Result
-        ``frame`` has a row per completed run, as `Runs.frame`.
-    """
+    """Say what was read: how many runs, their runtimes, what they share, and what was left out."""
     by, across = runs.axes
     by_level, by_other = (levels.level_runtimes(runs.runtime_s, field) for field in (by, across))
     said = [

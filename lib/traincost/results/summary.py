@@ -199,8 +199,7 @@ def _measured(turned, knob):
     base = key("turned", knob)
     return say(
         "; measured in {n} {n:configuration|configurations} run again, {measured} ({low} to {high}), where "
-        "the "
-        "bound is {bound}",
+        "the bound is {bound}",
         n=Number.count(f"{base}.n_configurations", row["n_configurations"]),
         **{name: Number.share(f"{base}.{name}", row[name]) for name in ("measured", "low", "high", "bound")},
     )
@@ -229,8 +228,7 @@ def _why(runs, found):
         return None
     return say(
         "[{subject} {n:takes|take} {x} of a run][{first} {training}{of}][{then}{untimed} was not timed, so "
-        "what it "
-        "went into is not known].",
+        "what it went into is not known].",
         **parts,
         first=", training" if is_proposed else "Training takes",
         training=Number.share("training.share", found.training) if found.training else None,

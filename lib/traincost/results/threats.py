@@ -81,8 +81,7 @@ def _order(runs, started_s):
     n_more = len(rows) - N_NAMED
     sentence = say(
         "{said} of the variance of when the runs started[, and {more} more]: a machine that changed "
-        "meanwhile "
-        "would look like its effect.",
+        "meanwhile would look like its effect.",
         said=[
             say(
                 "{f} explains {x}",
@@ -136,9 +135,8 @@ def _cap(runs, tried, described):
     levels = analysis.by_level(found.attrs["at_cap"], described)
     sentence = say(
         "{n} of {of} runs end within {w} of the longest time, {t}[ ({failed} did not complete)], as at a "
-        "time "
-        "limit[; {levels}]. What "
-        "they would have taken is not known, so effects are of times that were cut off there.",
+        "time limit[; {levels}]. What they would have taken is not known, so effects are of times that were "
+        "cut off there.",
         n=Number.count("threats.cap.n", row["n_runs"]),
         of=Number.count("threats.cap.n_of", row["n_of"]),
         w=Number.share("threats.cap.width", analysis.CAP_WIDTH),

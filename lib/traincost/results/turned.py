@@ -26,22 +26,17 @@ def measure(runs, reruns, baseline):
 
 
 def said_of_turned(measured, drift):
-    """Bound and measured saving: what was done, then a sentence for each knob.
+    """Bound and measured saving: what was done, then a sentence for each knob (`savings.measured_savings`).
 
-    Parameters
-    ----------
-    measured : DataFrame
-        As `savings.measured_savings` returns it.
-    drift : Series, or None
-        Paired change of the baseline against the runs of the page, where it is not these.
+    `drift` is the paired change of the baseline against the runs of the page, where it is not these.
     """
     if not len(measured):
         return
     yield say("Some settings were turned, and the runs measured again.")
     if drift is not None:
         yield say(
-            "The baseline is the same setup run again: against the runs of this page it took {c}. So "
-            "much can differ without a setting being turned.",
+            "The baseline is the same setup run again: against the runs of this page it took {c}. So much "
+            "can differ without a setting being turned.",
             c=change_in_words("drift", drift),
         )
     for row in measured.itertuples():
@@ -98,9 +93,8 @@ def why(row):
     shares = ("inside", "governed", "still_governed", "outside", "elsewhere_share")
     return say(
         "The sections of {k} saved {inside}: they took {governed} of the runtime and still take "
-        "{still_governed} "
-        "of it. Outside them, where a bound assumes no change, {outside} was saved; the largest change there "
-        "was in {e} ({elsewhere_share}).",
+        "{still_governed} of it. Outside them, where a bound assumes no change, {outside} was saved; the "
+        "largest change there was in {e} ({elsewhere_share}).",
         k=Name(row.knob),
         e=Name(row.elsewhere),
         **{name: _saving(row, name) for name in shares},

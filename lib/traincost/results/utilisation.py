@@ -57,17 +57,7 @@ def utilisation(runs, by=None, *, processor="", precision="", processors=None, n
 
 
 def beside_costs(runs):
-    """Return what a page says of utilisation beside the costs, as blocks; none where it is not known.
-
-    Parameters
-    ----------
-    runs : Runs
-
-    Returns
-    -------
-    tuple
-        Sentences, and a `More` with the table by the levels that the page compares.
-    """
+    """Return what a page says of utilisation beside the costs, as blocks; none where it is not known."""
     if not runs.collection.compute:
         return ()
     by = runs.axes[0].name
@@ -87,8 +77,8 @@ def _said(table, achieved):
     unknown = achieved[~achieved["mfu"].gt(0)]
     if total["n_known"]:
         yield say(
-            "The runs used {mfu} of the dense peak of their hardware (MFU) over the whole of their "
-            "runtime, {flops} FLOP/s a device; between {low} and {high}, run by run.",
+            "The runs used {mfu} of the dense peak of their hardware (MFU) over the whole of their runtime, "
+            "{flops} FLOP/s a device; between {low} and {high}, run by run.",
             mfu=_share("mfu", total["mfu"]),
             flops=Number.of("utilisation.achieved", total["achieved_flop_per_s"], significant),
             low=_share("lowest", total["mfu_lowest"]),
@@ -127,18 +117,7 @@ def _share(name, value):
 
 
 def utilisation_table(table, by, runs, achieved):
-    """Return the table of achieved FLOP/s and MFU by level, for the page's costs.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `estimation.utilisation.by_level` returns it.
-    by : str, or None
-        The setting of its rows.
-    runs : Runs
-    achieved : DataFrame
-        As `estimation.utilisation.by_run` returns it.
-    """
+    """Return the table of achieved FLOP/s and MFU by the levels of the setting `by`."""
     completed = runs.frame["run_id"]
     origins = []
     if len(table) > 1:
