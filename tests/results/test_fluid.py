@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from traincost.results import fluid, html, labelled, mean_bars, text_width
+from traincost.results import fluid, html, labelled, mean_bars
 from traincost.results.fluid import Level, Part
 
 HOSTILE = '"><script>alert(1)</script>\x00 & <b>'
@@ -182,14 +182,14 @@ def test_labels_below_a_bar_stay_within_it(width, n):
 
 
 def test_text_width_follows_its_letters_and_cuts_the_middle():
-    assert text_width.width_of("mm", 10) > 2 * text_width.width_of("ii", 10)
-    assert text_width.width_of("abc", 13, bold=True) > text_width.width_of("abc", 13)
-    assert text_width.width_of("漢字", 13) == 26
-    assert text_width.fitting("short", 100, 12) == "short"
-    cut = text_width.fitting("a_long_name_of_a_section", 80, 12)
+    assert fluid.width_of("mm", 10) > 2 * fluid.width_of("ii", 10)
+    assert fluid.width_of("abc", 13, bold=True) > fluid.width_of("abc", 13)
+    assert fluid.width_of("漢字", 13) == 26
+    assert fluid.fitting("short", 100, 12) == "short"
+    cut = fluid.fitting("a_long_name_of_a_section", 80, 12)
     assert "…" in cut
-    assert text_width.width_of(cut, 12) <= 80
-    assert text_width.fitting("x\ny", 100, 12) == "x·y"
+    assert fluid.width_of(cut, 12) <= 80
+    assert fluid.fitting("x\ny", 100, 12) == "x·y"
 
 
 def test_a_bar_in_a_cell_shows_range_and_chance_silently():

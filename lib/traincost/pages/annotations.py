@@ -44,7 +44,6 @@ def _name(node):
 
 
 def _inner(node):
-    """Return the types in brackets."""
     if not isinstance(node, ast.Subscript):
         return []
     return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]

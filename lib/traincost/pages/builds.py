@@ -79,7 +79,6 @@ def _described(notebook):
 
 
 def _next(builds):
-    """Make and return the folder of the next build."""
     builds.mkdir(parents=True, exist_ok=True)
     number = 1 + max((int(path.name) for path in builds.iterdir() if path.name.isdecimal()), default=0)
     while True:

@@ -41,10 +41,7 @@ _HEADING = re.compile(r"(#{1,6}) +(.+?) *#*")
 class TraincostExporter(TemplateExporter):
     """Set an executed notebook as a page (``jupyter nbconvert --to traincost``).
 
-    Raises
-    ------
-    RefusedNotebook
-        A cell failed, a parameter is unknown, or two results contradict each other.
+    Raises `RefusedNotebook` for a cell that failed, an unknown parameter, or results at odds with each other.
     """
 
     export_from_notebook = "traincost page"

@@ -54,7 +54,6 @@ def _preformatted(printed):
 
 
 def _best(data):
-    """Return the richest form of an output that a page can show."""
     for kind in IMAGES:
         if kind in data:
             return _image(kind, data[kind], data.get("text/plain", "")), ""

@@ -140,7 +140,6 @@ def _assignments(source):
 
 
 def _comments(source):
-    """Return line number to comment."""
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     return {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
 

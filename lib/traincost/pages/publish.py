@@ -205,7 +205,6 @@ def _telling(path):
 
 
 def _built(name, notebook, parameters, output, progress, watch, folder, force):
-    """Execute a notebook, in `folder` or one of its own, and write its page."""
     elsewhere = remote.is_url(output)
     output = output.rstrip("/") if elsewhere else Path(output).absolute()
     kept = (Path.cwd() if elsewhere else output) / f"{name}.failed.ipynb"
@@ -237,7 +236,6 @@ def _import_nbformat():
 
 
 def _files(name, executed):
-    """Return the page and what goes beside it, name to bytes."""
     from traincost.pages.exporter import TraincostExporter
 
     resources = {"metadata": {"name": name}}
@@ -287,12 +285,8 @@ def _run_ids(report):
 def execute(notebook, parameters, failed_path, progress=False, working_folder=None):
     """Return the notebook executed with `parameters` by papermill, in a temporary folder if none is given.
 
-    Raises
-    ------
-    ParameterError, NothingToReport
-        The notebook refused its input.
-    BuildFailed
-        A cell failed; the notebook as far as it came is kept at `failed_path`.
+    Raises what the notebook refuses its input with, or `BuildFailed` where a cell failed: the notebook as far
+    as it came is kept at `failed_path`.
     """
     import nbformat
     import papermill

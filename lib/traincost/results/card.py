@@ -80,7 +80,6 @@ def _finding(known, grown, what):
 
 
 def _lead(known, what):
-    """How many systems there are, and the least and the most of them."""
     if len(known) < 2:
         return None
     n = Number.count("estimates.n", len(known))

@@ -123,7 +123,6 @@ def _printed(frame, told, ends, one_way):
 
 
 def _chances(told, frame):
-    """Which rows can be told from chance."""
     if told.all():
         return say("Paired by configuration; every row changed by more than chance would explain.")
     if not told.any():
@@ -206,8 +205,7 @@ def unpaired_table(frame):
             Heading("reason", "reason"),
         ),
         frame,
-        len(frame),
-        "unpaired runs",
+        filter="unpaired runs",
     )
 
 
@@ -317,7 +315,6 @@ def columns_table(frame):
 
 
 def _columns_printed(frame):
-    """Return the columns with each value as it is printed."""
     names = [name.removeprefix(SCORE_PREFIX) for name in frame["column"]]
     texts = {
         f"{side}_text": [column(name).text(value) for name, value in zip(names, frame[side], strict=True)]

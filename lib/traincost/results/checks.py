@@ -23,13 +23,8 @@ def check(**values):
 
 
 def table(values):
-    """Return which column of a table of runs is what, of the parameters that say so.
-
-    Raises
-    ------
-    ParameterError
-        A unit is not known, or a key of `sections_columns` is none.
-    """
+    """Return which column of a table of runs is what, of the parameters that say so; refuse what cannot "
+    "be."""
     from traincost.reading.formats.table import Table
 
     return Table(**{f.name: values[f.name] for f in dataclasses.fields(Table) if f.name in values})

@@ -114,7 +114,6 @@ def compare(before, after, *, pair_by=None, renamed=None, name=""):
 
 
 def _settings(pairing, where, first, second):
-    """Return what was changed, how runs were paired, and which have no pair."""
     return (
         _changed_settings(pairing, where),
         _how_paired(pairing, first, second),
@@ -188,7 +187,6 @@ def _drift(drift):
 
 
 def _in_quartiles(pairing):
-    """Say which settings have too many numbers for a row each."""
     if pairing.numbers:
         yield say(
             "{f} {n:has|have} many values, and {n:is|are} compared in quartiles.",

@@ -112,14 +112,12 @@ def _own_table(frame):
             Heading("ratio", "ratio", significant),
         ),
         frame.assign(between=_between(frame)),
-        len(frame),
-        "contradictions",
-        of_one(frame["subject"], "the system of the row"),
+        filter="contradictions",
+        origins=of_one(frame["subject"], "the system of the row"),
     )
 
 
 def _printed_claim(value):
-    """Print a claim with all its digits, and a huge one as a power of ten."""
     return significant(value) if abs(value) >= HUGE else setting(value)
 
 
@@ -139,8 +137,7 @@ def _claims_table(frame):
             Heading("second", "highest", _printed_claim),
         ),
         frame.astype({"first": float, "second": float}).assign(between=_between(frame)),
-        len(frame),
-        "claims printed in several places",
-        of_one(frame["subject"], "the claim of the row"),
+        filter="claims printed in several places",
+        origins=of_one(frame["subject"], "the claim of the row"),
         holds=("contradictions.n_claims",),
     )

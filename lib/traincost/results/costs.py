@@ -289,7 +289,6 @@ def _spent_table(frame, name, currency, members, runs):
 
 
 def _unfinished_table(frame, name):
-    """What `analysis.costs.unfinished` returns."""
     n_runs = frame["n_completed"] + frame["n_unfinished"]
     return Table(
         "unfinished",

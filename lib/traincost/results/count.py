@@ -236,8 +236,7 @@ def _table(frame):
             Heading("note", "note"),
         ),
         frame,
-        len(frame),
-        "the model",
+        filter="the model",
     )
 
 

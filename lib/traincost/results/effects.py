@@ -97,11 +97,17 @@ def _dependence(what, table, found, ordered):
             n=Number.count("response.n_missing", what.n_missing),
             what=what.words,
         )
-    if not len(tested):
-        yield _nothing_varies(what, found.fields)
-        return
-    if (tested["verdict"] == verdicts.NO_VARIATION).all():
-        yield _no_variation(what)
+    said = None
+    if not len(tested) and all(field.kind == "shared" for field in found.fields):
+        said = "No setting varies between the runs, so {what} cannot be related to any."
+    elif not len(tested):
+        said = "No setting that varies can be examined: each either repeats a configuration or names a run."
+    elif (tested["verdict"] == verdicts.NO_VARIATION).all() and what.name == "runtime_s":
+        said = "All runs took the same time, so there is no variation to explain."
+    elif (tested["verdict"] == verdicts.NO_VARIATION).all():
+        said = "{subject} is the same in all runs, so there is no variation to explain."
+    if said:
+        yield say(said, what=what.words, subject=what.subject)
         return
     act_together = found.judged.structure.act_together
     if not tested["clears"].any():
@@ -134,18 +140,6 @@ def _many(what, of):
             "finding by chance in one of twenty responses that depend on nothing.",
             n=Number.count("response.of", of),
         )
-
-
-def _no_variation(what):
-    if what.name == "runtime_s":
-        return say("All runs took the same time, so there is no variation to explain.")
-    return say("{what} is the same in all runs, so there is no variation to explain.", what=what.subject)
-
-
-def _nothing_varies(what, fields):
-    if not any(field.kind not in ("shared",) for field in fields):
-        return say("No setting varies between the runs, so {what} cannot be related to any.", what=what.words)
-    return say("No setting that varies can be examined: each either repeats a configuration or names a run.")
 
 
 def _nothing_clears(what, tested, act_together):
@@ -249,7 +243,6 @@ def _host(what, fields):
 
 
 def _interaction(what, table, act_together):
-    """Whether effects add up or multiply."""
     p = table.set_index("scale")["p"]
     # Without a test of the log it cannot be made, and hours alone do not tell.
     if "log" not in p or act_together:
@@ -306,7 +299,6 @@ _OF_A_SETTING = {
 
 
 def _said_of(verdict, what, rows, act_together):
-    """What a verdict on settings says."""
     if verdict == verdicts.CHANCE:
         listed = [_factor(row) for row in rows.head(N_LISTED).itertuples()]
         yield say(

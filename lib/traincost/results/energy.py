@@ -117,7 +117,6 @@ def _is_assumed(found):
 
 
 def _assumed_table(found):
-    """The factors that are assumed where only a rated power is known."""
     factors = {
         "mean power of a device over its rated one, large training": estimation.LARGE_RATIO,
         "the same, small training": estimation.SMALL_RATIO,
@@ -244,8 +243,7 @@ def emissions(path, name=""):
             Heading("note", "note"),
         ),
         found,
-        len(found),
-        "runs of the file",
-        of_one(found["run_id"]),
+        filter="runs of the file",
+        origins=of_one(found["run_id"]),
     )
     return Result.showing("emissions", found, said, table, prefix=name, of=os.path.basename(path))

@@ -217,7 +217,6 @@ _BURDEN_TIMES = {
 
 
 def _burden_times(burden_time):
-    """Say what time the hardware burden of how many systems takes."""
     for kind, what in _BURDEN_TIMES.items():
         n = Number.count(key("systems", "n_burden_of", kind), burden_time.eq(kind).sum())
         if n.value:
@@ -283,7 +282,6 @@ def _estimates(ordered, reported):
 
 
 def _known_by(frame):
-    """How many systems have which measure."""
     has = frame[["operations_flop", "burden_flop"]].apply(np.isfinite)
     return say(
         "Operations are known of {a} {what}{a:|s}, burden of {b}, both of {c}.",

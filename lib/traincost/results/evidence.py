@@ -45,7 +45,6 @@ def _ranked(estimated):
 
 
 def _kinds_table(estimated):
-    """The kinds of evidence in their order, with how many best estimates are of each."""
     counts = estimated["method"].value_counts()
     rows = [
         (rank, kind, evidence.MEANINGS[kind], int(counts.get(kind, 0)))
@@ -150,19 +149,15 @@ def rejected_table(frame):
             Heading("reason", "reason"),
         ),
         frame,
-        len(frame),
-        "rows with a problem",
+        filter="rows with a problem",
     )
 
 
 def rates(estimated):
     """Return the peak rates that estimates used: a row a processor, one for those of the input.
 
-    Returns
-    -------
-    DataFrame
-        ``rate_note``, ``rate_source``, ``size`` (systems with a hardware burden at it),
-        ``lowest_flop_per_s``, ``median_flop_per_s``, ``highest_flop_per_s``.
+    Columns: ``rate_note``, ``rate_source``, ``size`` (systems with a hardware burden at it) and
+    ``lowest_flop_per_s``, ``median_flop_per_s``, ``highest_flop_per_s``.
     """
     used = estimated[estimated["burden_flop"].gt(0) & estimated["rate_flop_per_s"].gt(0)]
     by_rate = used.groupby(["rate_note", "rate_source"], sort=True)["rate_flop_per_s"]
@@ -220,7 +215,6 @@ def _left_out_table(frame):
         ),
         (Heading("system", "system"), Heading("reason", "reason")),
         frame,
-        len(frame),
-        "systems left out",
-        of_one(frame["system"], "the system of the row"),
+        filter="systems left out",
+        origins=of_one(frame["system"], "the system of the row"),
     )

@@ -17,8 +17,9 @@ import numpy as np
 from matplotlib.figure import Figure as Canvas
 from matplotlib.transforms import Bbox
 
+from traincost.printing import power
 from traincost.results import svg
-from traincost.results.prose import Sentence
+from traincost.results.prose import Captioned, Sentence
 from traincost.results.svg import HALO, INK, MUTED, fit
 
 # Inches of 72 units. On a phone a unit of a figure is a pixel, and its text, all of one size, can be read.
@@ -63,7 +64,7 @@ class Drawing:
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
+class Figure(Captioned):
     """A figure of an answer, drawn when it is looked at."""
 
     name: str  # its anchor, and its name in the JSON
@@ -76,11 +77,6 @@ class Figure:
     note: Sentence | None = None  # below it, small
     aliases: tuple = ()  # ids that once stood here, and still lead to it
     wide: bool = False  # it has a second drawing for wide screens; else, one serves all
-
-    @property
-    def said(self):
-        """The caption and what stands below, as sentences."""
-        return (self.caption, self.note) if self.note else (self.caption,)
 
     @classmethod
     def of(cls, name, frame, draw, caption, *args, **options):
@@ -183,9 +179,6 @@ def label_rows(axes, labels):
     axes.spines["left"].set_visible(False)
 
 
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
 def powers_of_ten(axis):
     """Label a log axis as 10ⁿ, in text: maths would be drawn, not written."""
     low, high = axis.get_view_interval()
@@ -197,9 +190,8 @@ def powers_of_ten(axis):
 
 def _power_of_ten(value, _):
     exponent = int(np.floor(np.log10(value) + 1e-9))
-    power = "10" + str(exponent).translate(_SUPERSCRIPT)
     factor = round(value / 10.0**exponent)
-    return power if factor == 1 else f"{factor}·{power}"
+    return power(exponent) if factor == 1 else f"{factor}·{power(exponent)}"
 
 
 def plain_log_axis(axes, values):

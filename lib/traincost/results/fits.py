@@ -56,9 +56,8 @@ def _derived_table(derived, fit):
             Heading("outside", "outside the fitted range", lambda value: "yes" if value else "no"),
         ),
         derived,
-        len(derived),
-        "systems with operations and without hardware burden",
-        of_one(derived["system"], "the system of the row"),
+        filter="systems with operations and without hardware burden",
+        origins=of_one(derived["system"], "the system of the row"),
         holds=("derived",),
         limit=20,
     )
@@ -162,7 +161,6 @@ _MEASURES = {
 
 
 def _by_measure(fits):
-    """Say which measure the compute is of, and how many of it are derived."""
     n_derived = fits["n_derived"]
     return say(
         "Compute is {measure}[; {n} of them derived, which lie on a line by construction, so that R² and "

@@ -4,19 +4,23 @@ Also what stands in the cells of a table and the entries of a legend: a bar, a p
 
 Without a ``viewBox`` a pixel of such a drawing is a pixel of the page at every width, from a phone to a
 wide screen, with no script. Whether a label fits is decided for the least width at which a drawing
-is seen (`text_width`).
+is seen (`width_of`).
 
 Hue is the kind of a section, lightness its rank within the kind, hatching what no section timed. The
 colours are variables of the page's style sheet; where an output has none (JupyterLab drops those of
 notebooks that are not trusted), the fallbacks are mid-tones that are seen on light and dark ground.
 """
 
+import functools
+import os
+import unicodedata
 from typing import NamedTuple
 
+import matplotlib as mpl
 from markupsafe import Markup
+from matplotlib import ft2font
 
 from traincost.results.markup import text as escaped
-from traincost.results.text_width import width_of
 
 # Fill of each colour, and of text on it: as the page has it, and the fallback.
 FILLS = {
@@ -282,3 +286,47 @@ def _drawn(value):
 
 def _held(share):
     return min(max(share, 0.0), 1.0)
+
+
+# -- how wide text is, in px, by the metrics of DejaVu Sans: one of the widest that a browser takes ----------
+
+
+def fitting(said, width, size, bold=False):
+    """Return text that is at most `width` px wide: its middle is left out where it is longer.
+
+    >>> fitting("a_long_name_of_a_section", 80, 12)
+    'a_lon…ction'
+    """
+    said = "".join(c if c.isprintable() or c == "\N{NO-BREAK SPACE}" else "·" for c in str(said))
+    if width_of(said, size, bold) <= width:
+        return said
+    low, high = 0, len(said)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if width_of(_cut(said, middle), size, bold) <= width else (low, middle - 1)
+    return _cut(said, low)
+
+
+def _cut(said, kept):
+    return f"{said[: kept - kept // 2]}…{said[len(said) - kept // 2 :]}"
+
+
+def width_of(said, size, bold=False):
+    """Return how wide text is, in px, in DejaVu Sans."""
+    return size * sum(_advance(letter, bold) for letter in str(said))
+
+
+@functools.cache
+def _advance(letter, bold):
+    """Return the width of a letter in em; a letter that the font lacks is as wide as one may be."""
+    font = _font(bold)
+    if not font.get_char_index(ord(letter)):
+        return 1.0 if unicodedata.combining(letter) == 0 else 0.0
+    return font.load_char(ord(letter), flags=ft2font.LoadFlags.NO_SCALE).horiAdvance / font.units_per_EM
+
+
+@functools.cache
+def _font(bold):
+    # The one that matplotlib brings, so that a page is the same whatever fonts the machine has.
+    name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
+    return ft2font.FT2Font(os.path.join(mpl.get_data_path(), "fonts", "ttf", name))

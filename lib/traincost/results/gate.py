@@ -122,7 +122,6 @@ def _drift(check):
 
 
 def _change(check):
-    """Return the change with its bounds."""
     way = "slower" if check.change > 0 else "faster"
     text = f"{share_text(abs(check.change))} {way}" if abs(check.change) > EXACT else SAME
     if np.isnan(check.low):

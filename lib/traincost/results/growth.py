@@ -87,7 +87,6 @@ def _outliers(is_apart, options):
 
 
 def _unfitted(unfitted):
-    """Name the systems that are in no fit, by the reason."""
     low = unfitted.loc[unfitted["low_outlier"], "system"]
     few = unfitted.loc[~unfitted["low_outlier"], "system"]
     reasons = {

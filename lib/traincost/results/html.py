@@ -82,8 +82,7 @@ def items(sentences, ordered=False):
 
 def headline(sentences):
     """Write the sentences that a page begins with, in a box of their own."""
-    listed = Markup("").join(Markup("<li>{}</li>").format(sentence(s)) for s in sentences)
-    return Markup('<section class="summary" aria-label="Summary"><ul>{}</ul></section>').format(listed)
+    return Markup('<section class="summary" aria-label="Summary">{}</section>').format(items(sentences))
 
 
 def answer(block, figure):

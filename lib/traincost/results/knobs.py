@@ -97,9 +97,7 @@ def knobs(runs, reruns=None, baseline=None, *, devices=1, price_per_hour=None, c
         More(
             say("Where each of them saved: in its own sections, and elsewhere"),
             (Items(map(why, measured.itertuples())), inside_table(measured)),
-        )
-        if len(measured)
-        else None,
+        ),
         prefix=name,
         of=runs.label,
     )
@@ -175,7 +173,6 @@ def _cannot_tell(bounds):
 
 
 def _caption(bounds):
-    """The knob that saves most in all."""
     top = bounds.iloc[0]
     return say(
         "The most each change can save: {k} leads with {x} of a run.",

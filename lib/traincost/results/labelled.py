@@ -9,7 +9,6 @@ from markupsafe import Markup
 
 from traincost.results import fluid
 from traincost.results.fluid import FILLS, INK, MUTED, NARROW, PAD, PAGE, ROW, SIZE, WIDE, Level, Part
-from traincost.results.text_width import fitting, width_of
 
 LEAST = 0.05  # of a run: a part that has a label of its own whatever it is
 REST = "other sections"  # what the small parts are called together
@@ -98,7 +97,7 @@ class _Bars:
             self.tops.append(y)
             inside = self._inside(row)
             labels = [
-                (middle, f"{fitting(part.label, MAX_LABEL, SIZE)} {part.text}")
+                (middle, f"{fluid.fitting(part.label, MAX_LABEL, SIZE)} {part.text}")
                 for part, start, share, middle in self._places(row)
                 if part not in inside and share * width >= LEAST_WIDTH
             ]
@@ -120,7 +119,7 @@ class _Bars:
         return [
             part
             for part, _, share, _ in self._places(row)
-            if max(width_of(part.label, SIZE, bold=True), width_of(part.text, SIZE)) + 2 * PAD
+            if max(fluid.width_of(part.label, SIZE, bold=True), fluid.width_of(part.text, SIZE)) + 2 * PAD
             <= share * self.width
         ]
 
@@ -130,7 +129,9 @@ class _Bars:
             if self.span:
                 yield from self._bracket(top)
             if row.name:
-                yield fluid.text_at(fitting(row.name, self.width, SIZE, bold=True), 0, top - 7, bold=True)
+                yield fluid.text_at(
+                    fluid.fitting(row.name, self.width, SIZE, bold=True), 0, top - 7, bold=True
+                )
             inside, places = self._inside(row), list(self._places(row))
             yield from fluid.segments(places, top, BAR, name)
             for part, start, _, _ in places:
@@ -150,8 +151,8 @@ class _Bars:
         yield Markup('<g stroke="currentColor" stroke-width="1.5">{}</g>').format(
             Markup("").join(fluid.line_between(*line) for line in lines)
         )
-        said = fitting(self.said, self.width, SIZE, bold=True)
-        width = width_of(said, SIZE, bold=True) / self.width
+        said = fluid.fitting(self.said, self.width, SIZE, bold=True)
+        width = fluid.width_of(said, SIZE, bold=True) / self.width
         if start + width <= 1:
             yield fluid.text_at(said, start, top - 16, bold=True)
         else:
@@ -222,8 +223,8 @@ def _leaders(labels, width):
 
 
 def _label(line, said, anchor, width):
-    said = fitting(said, width - 5, SIZE)
-    needed = (width_of(said, SIZE) + 5) / width
+    said = fluid.fitting(said, width - 5, SIZE)
+    needed = (fluid.width_of(said, SIZE) + 5) / width
     at = min(line, 1 - needed) if anchor == "start" else max(line, needed)
     return _Label(line, max(at, 0.0), said, anchor, needed)
 

@@ -114,7 +114,6 @@ def _caption_cells(levels_by, unit):
 
 
 def _caption_levels(runtimes, levels, name, unit):
-    """How far the levels' means lie apart."""
     if len(levels) < 2:
         return say("Runtime of each run.")
     slow, fast = levels.iloc[0], levels.iloc[-1]

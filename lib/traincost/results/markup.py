@@ -150,13 +150,9 @@ def rows_as_csv(columns, rows):
 
     An apostrophe stands before what a spreadsheet would take for a formula, and before a first tab.
     """
-    return "".join(map(_line, (columns, *rows)))
-
-
-def _line(values):
-    out = io.StringIO()
-    csv.writer(out).writerow([_spreadsheet(value) for value in values])
-    return out.getvalue()  # RFC 4180: it ends with CR LF, and text that holds either is quoted
+    out = io.StringIO()  # RFC 4180: lines end with CR LF, and text that holds either is quoted
+    csv.writer(out).writerows(map(_spreadsheet, values) for values in (columns, *rows))
+    return out.getvalue()
 
 
 def _spreadsheet(value):

@@ -6,7 +6,6 @@ from traincost.printing import time_parts, time_text
 from traincost.results import fluid
 from traincost.results.fluid import FILLS, INK, MUTED, NARROW, PAD, ROW, SIZE, SMALL, WIDE, Level, Part
 from traincost.results.names import hue, part_names
-from traincost.results.text_width import fitting, width_of
 
 PHONE = 352  # least width in px at which a level's range stands beside its name
 LEVEL = 48  # px: a level's name, its bar and the gap below
@@ -69,10 +68,10 @@ def level_bars(rows, *, name, title):
 
 def _named(row, y):
     """Yield the name of a level, which stands beside the range of its runs: cut further on a phone."""
-    beside = width_of(row.range, SMALL) + PAD if row.range else 0
+    beside = fluid.width_of(row.range, SMALL) + PAD if row.range else 0
     # On a phone without room for the range of runs, it is not shown.
-    narrow = fitting(row.name, min(NARROW, PHONE - beside), SIZE, bold=True)
-    wide = fitting(row.name, WIDE - beside, SIZE, bold=True)
+    narrow = fluid.fitting(row.name, min(NARROW, PHONE - beside), SIZE, bold=True)
+    wide = fluid.fitting(row.name, WIDE - beside, SIZE, bold=True)
     yield fluid.text_at(wide, 0, y, bold=True, role="" if wide == narrow else "roomy")
     if wide != narrow:
         yield fluid.text_at(narrow, 0, y, bold=True, role="tight")
@@ -81,7 +80,7 @@ def _named(row, y):
 def _lengths(places, top):
     """Yield the printed values of the parts that hold them; some only on wide screens."""
     for part, _, share, middle in places:
-        needed = width_of(part.text, SMALL) + PAD
+        needed = fluid.width_of(part.text, SMALL) + PAD
         if part.text and needed <= share * WIDE:
             fill = FILLS[part.colour][1] if part.colour in FILLS else INK
             role = "" if needed <= share * NARROW else "roomy"

@@ -103,6 +103,15 @@ class Sentence:
         return "".join(map(_plain, self.parts))
 
 
+class Captioned:
+    """What has a caption, and may have a note below it."""
+
+    @property
+    def said(self):
+        """The caption and what stands below, as sentences."""
+        return (self.caption, self.note) if self.note else (self.caption,)
+
+
 def say(template, **parts):
     """Fill the fields of `template` with parts.
 

@@ -102,7 +102,6 @@ def _runs_table(frame, by, across):
 
 
 def _names_table(runs):
-    """The whole names of levels that a page shortens."""
     rows = [
         (field.name, short, level)
         for field in runs.described

@@ -10,7 +10,7 @@ import pandas as pd
 from traincost.analysis import effects
 from traincost.columns import PREFIX, SCORE_PREFIX
 from traincost.errors import ParameterError
-from traincost.printing import share_text, significant
+from traincost.printing import share_text, significant, time_text
 from traincost.results.prose import Name, Number, say
 
 RUNTIME = "runtime_s"
@@ -93,9 +93,7 @@ class Response:
 
     def value(self, key, value):
         """Return one of its values as a number."""
-        if self.kind == SECONDS:
-            return Number.time(key, value)
-        return Number.of(key, value, significant)
+        return Number.of(key, value, time_text if self.kind == SECONDS else significant)
 
     def each(self, at):
         """Return (run id, value) of some of the runs that have it, by their rows."""
@@ -104,13 +102,8 @@ class Response:
 
 
 def asked_of(runs, response):
-    """Return the response of this name.
-
-    Raises
-    ------
-    ParameterError
-        The runs have none of this name, or it tells nothing.
-    """
+    """Return the response of this name; raise `ParameterError` where there is none, or where it tells "
+    "nothing."""
     kind, values = _values(runs, response)
     known = values[np.isfinite(values)]
     if len(known) < 2 and response != RUNTIME:

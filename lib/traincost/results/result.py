@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from traincost.results import html
 from traincost.results.figures import Figure
-from traincost.results.prose import Sentence, join, say
+from traincost.results.prose import Captioned, Sentence, join, say
 from traincost.results.tables import MAX_RUNS, Table
 
 MIME = "application/vnd.traincost.result+json"
@@ -79,7 +79,7 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class Bars:
+class Bars(Captioned):
     """A figure made of bars (`fluid`), whose text has one size at every width."""
 
     name: str  # its anchor, and its name in the JSON
@@ -91,11 +91,6 @@ class Bars:
     quiet: bool = False  # the caption stands below it, small: of the figure of an `Answer`
     drawn: Figure | None = None  # the same for a paper, which `Result.plot` draws
     aliases: tuple = ()  # ids that once stood here, and still lead to it
-
-    @property
-    def said(self):
-        """The caption and what stands below, as sentences."""
-        return (self.caption, self.note) if self.note else (self.caption,)
 
     def plot(self):
         """Return it as a matplotlib figure.
@@ -214,14 +209,14 @@ class Result:
 
         Among them are those that a page shows as a table.
         """
-        blocks = self._all(Figure | Bars | Table)
+        blocks = self._all(Captioned)
         figures = [block.drawn if isinstance(block, Table) else block for block in blocks]
         return {figure.name: figure for figure in figures if figure is not None}
 
     @property
     def numbers(self):
         """Key of each number in the sentences and captions to its value."""
-        captions = [said for block in self._all(Table | Figure | Bars) for said in block.said]
+        captions = [said for block in self._all(Captioned) for said in block.said]
         captions += [block.summary for block in self._all(More)]
         found = {}
         for sentence in (*self.sentences, *captions):
@@ -277,9 +272,10 @@ class Result:
     def data(self):
         """Return the numbers, tables and figures as JSON has them, as the exporter takes them."""
         captions = {}
-        for block in self._all(Figure | Bars | Table):
+        for block in self._all(Captioned):
             for number in (number for said in block.said for number in said.numbers()):
-                captions.setdefault(number.key, _anchor(block))
+                kind = "table" if isinstance(block, Table) else "figure"
+                captions.setdefault(number.key, f"{kind}-{block.name}")
         headlines = [s.plain() for block in self._all(Headline) for s in block.sentences]
         headlines += [s.plain() for block in self._all(Answer) for s in block.first]
         said = [s.plain() for block in self._all(Answer) for s in block.others]
@@ -326,19 +322,12 @@ def _unfolded(blocks):
             yield from _unfolded(block.inside)
 
 
-def _anchor(block):
-    return f"{'table' if isinstance(block, Table) else 'figure'}-{block.name}"
-
-
 def as_html(block):
     """Return a block as HTML, every text in it escaped."""
-    if isinstance(block, Answer):
-        return html.answer(block, _joined(block.inside))
-    if isinstance(block, More):
-        return html.more(block, _joined(block.inside))
-    if isinstance(block, Items):
-        return html.items(block.sentences, block.ordered)
     writers = {
+        Answer: lambda answer: html.answer(answer, _joined(answer.inside)),
+        More: lambda more: html.more(more, _joined(more.inside)),
+        Items: lambda items: html.items(items.sentences, items.ordered),
         Table: html.table,
         Figure: html.figure,
         Bars: html.bars,
@@ -349,7 +338,6 @@ def as_html(block):
 
 
 def _joined(blocks):
-    """Return blocks that another holds as HTML."""
     return Markup("\n".join(map(as_html, blocks)))
 
 

@@ -55,7 +55,6 @@ def scores(runs, score="", goal="max", by=None, *, name=""):
 
 
 def _caption(points, cost_label, score_label):
-    """How many runs no other run beats on both."""
     front = points[points["front"].astype(bool)]
     return say(
         "{score} against {cost}: no other run beats {n} of the {of} on both, from {a} to {b}.",
@@ -100,7 +99,6 @@ def draw_front(points, cost_label, score_label):
 
 
 def _front_table(frame):
-    """The runs that no other run beats on score and cost both."""
     return Table(
         "front",
         say("Runs that no other beats on both, from the cheapest."),

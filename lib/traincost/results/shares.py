@@ -93,7 +93,6 @@ def _overlapping(row):
 
 
 def _unsynchronised(shares):
-    """Sections whose clock did not wait for the device."""
     rows = shares[shares["n_unsynchronised"] > 0]
     if len(rows):
         yield say(

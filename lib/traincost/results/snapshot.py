@@ -47,7 +47,6 @@ def nothing_chosen(runs):
 
 
 def _runtimes(runtime_s):
-    """How many runs, and how long they took in all, on average and at most."""
     n = Number.count("runtime.n", len(runtime_s))
     took = {name: Number.time(f"runtime.{name}_s", value) for name, value in runtime_stats(runtime_s).items()}
     if len(runtime_s) == 1:
@@ -117,7 +116,6 @@ def _slowest_level(levels, field, effects):
 
 
 def _started(runs):
-    """When the runs were started."""
     days = sorted(time[:10] for time in runs["started_at"] if time)
     if not days:
         return None
@@ -147,7 +145,6 @@ def _ends(runs):
 
 
 def _machines(runs):
-    """On how many machines and which devices the runs took place, where that is recorded."""
     if "host" not in runs:
         return
     hosts, devices = (runs[name][runs[name] != ""] for name in ("host", "device"))
@@ -194,7 +191,6 @@ def counted(runs):
 
 
 def _excluded_table(frame):
-    """The runs that no statistic includes."""
     if not len(frame):
         return None
     frame = frame[["run_id", "path", "status", "reason", "runtime_s"]]
@@ -212,8 +208,7 @@ def _excluded_table(frame):
             Heading("runtime_s", "runtime", time_text),
         ),
         frame,
-        len(frame),
-        "runs left out",
+        filter="runs left out",
         origins=of_one(frame["run_id"]),
         limit=MAX_RUN_ROWS,
     )
@@ -295,8 +290,7 @@ def _listing_table(frame):
             *(Heading(name, name.removeprefix(PREFIX), _printer(frame[name])) for name in settings),
         ),
         frame,
-        len(frame),
-        "completed and other runs",
+        filter="completed and other runs",
         origins=of_one(frame["run_id"]),
         holds=("listing", "chosen"),
     )

@@ -6,8 +6,8 @@ from traincost.analysis.sections import OTHER, UNATTRIBUTED
 from traincost.printing import money, share_text, time_parts, time_text
 from traincost.results import fluid, labelled
 from traincost.results.bounds import knob_share
+from traincost.results.differences import how_often
 from traincost.results.names import hue, part_names
-from traincost.results.occurrences import how_often
 from traincost.results.prose import N_NAMED, Name, Number, Phrase, When, key, names, say
 from traincost.results.responses import asked_of
 from traincost.results.result import Answer, Bars, Result
@@ -156,7 +156,6 @@ def _what_to_do(runs, found, turned, price, currency):
 
 
 def _at_most(knob):
-    """The share of an average run, and that of all hours where it is another."""
     of_run, pooled = knob_share(knob, "bound"), knob_share(knob, "pooled_bound")
     if abs(knob["bound"] - knob["pooled_bound"]) < MUCH_APART:
         return say("{x} of a run", x=of_run)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from traincost.printing import time_parts
 from traincost.results import markup
-from traincost.results.prose import Sentence
+from traincost.results.prose import Captioned, Sentence
 
 ELSEWHERE = "elsewhere"  # of a row: a table in the details prints it
 MAX_ROWS = 60  # on the page; the JSON has all
@@ -85,14 +85,14 @@ class Origin:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class Table(Captioned):
     """A table of a report."""
 
     name: str  # its anchor, and its name in the JSON
     caption: Sentence
     headings: tuple  # the first is the rows' own heading; one that is None or false is left out
     frame: pd.DataFrame  # everything, in machine form
-    n_runs: int  # how many runs the numbers are of
+    n_runs: int | None = None  # how many runs the numbers are of; as many as it has rows, if left out
     filter: str = "completed runs"  # which runs those are, in words
     origins: tuple = ()  # one per row; none where every row is of all these runs
     holds: tuple = ()  # what the keys of the numbers begin with that are read off it; its name, if left out
@@ -112,6 +112,8 @@ class Table:
 
     def __post_init__(self):
         object.__setattr__(self, "headings", tuple(heading for heading in self.headings if heading))
+        if self.n_runs is None:
+            object.__setattr__(self, "n_runs", len(self.frame))
 
     @property
     def here(self):
@@ -122,11 +124,6 @@ class Table:
     def places(self):
         """The ids that once stood here."""
         return (*self.aliases, *((f"figure-{self.drawn.name}",) if self.drawn else ()))
-
-    @property
-    def said(self):
-        """The caption and the line under it, as sentences."""
-        return (self.caption, self.note) if self.note else (self.caption,)
 
     @property
     def scrolls(self):

@@ -137,7 +137,6 @@ def trends(
 
 
 def _dated(frame, measure, subset):
-    """Return the dated systems that a trend is fitted to."""
     fit = estimates.fit_conversion(frame) if measure == estimates.CONSOLIDATED else None
     return estimation.subset(estimates.dated(frame, measure, fit), subset)
 

@@ -74,7 +74,6 @@ _OUTCOMES = {
 
 
 def _saving(row, name):
-    """Return a figure of a turned knob."""
     return Number.share(key("turned", row.knob, name), getattr(row, name))
 
 
@@ -102,7 +101,6 @@ def why(row):
 
 
 def _caption_turned(measured):
-    """How many knobs saved more than their bound."""
     above = int((measured["outcome"] == savings.ABOVE).sum())
     return say(
         "Bound and measured saving of {n} turned {n:knob|knobs}; {a} saved more than the bound by more than "
@@ -173,7 +171,6 @@ def inside_table(frame):
         frame,
         int(frame["n_configurations"].sum()),
         "paired configurations",
-        holds=(),
     )
 
 

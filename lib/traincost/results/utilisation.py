@@ -147,7 +147,6 @@ def utilisation_table(table, by, runs, achieved):
 
 
 def _peaks(achieved):
-    """Say which peak each of the runs was held against."""
     known = achieved[achieved["mfu"].gt(0)]
     peaks = known.groupby(["rate_note", "peak_flop_per_s"]).size().sort_values(ascending=False, kind="stable")
     notes = peaks.groupby(level=0, sort=False).sum()
