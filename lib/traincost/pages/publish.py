@@ -168,12 +168,10 @@ def _taken(path, parameters):
 def _absolute(parameters, declared):
     """Return the parameters with absolute paths; URLs stay."""
     return declarations.with_paths(
-        parameters, declared, lambda name, path: path if _is_address(path) else os.path.abspath(path)
+        parameters,
+        declared,
+        lambda name, path: path if remote.is_url(path) or live.is_live(path) else os.path.abspath(path),
     )
-
-
-def _is_address(path):
-    return remote.is_url(path) or live.is_live(path)
 
 
 def _refuse_missing(name, path):

@@ -5,18 +5,13 @@ import numpy as np
 from traincost.analysis import occurrences
 from traincost.printing import change_text, count, probability, ratio_text, share_text, span
 from traincost.results.prose import N_NAMED, Name, Number, Phrase, first_names, join, key, say
+from traincost.results.result import Items, More
 from traincost.results.tables import Heading, Origin, Table, as_printed
 
 
 def of_one_knob(bounds):
     """Return the bounds of each knob by itself."""
     return bounds[bounds["kind"] != "joint"]
-
-
-def said_of_bounds(bounds, limits):
-    """How each bound is reached, in the order of the knobs."""
-    for row in of_one_knob(bounds).dropna(subset="bound").itertuples():
-        yield join([_knob(row), *filter(None, [limits.get(row.knob)])])
 
 
 def _knob(row):
@@ -142,7 +137,7 @@ def _first(alike, which, so):
     )
 
 
-def assumed(alike):
+def _assumed(alike):
     """That occurrences are taken to be alike, and whether anything tells."""
     unknown = alike.loc[alike["finding"] == occurrences.UNKNOWN, "section"]
     if not len(unknown):
@@ -153,7 +148,7 @@ def assumed(alike):
     )
 
 
-def alike_table(alike, n_runs):
+def _alike_table(alike, n_runs):
     """What `occurrences.alike` returns, where anything tells."""
     return Table(
         "alike",
@@ -183,7 +178,7 @@ def _speed_up(name, row):
     return Number(name, row.speed_up, ratio_text(row.speed_up, low, high))
 
 
-def what_a_bound_is(n_measured):
+def _what_a_bound_is(n_measured):
     """The sentence that these are upper bounds; `n_measured` knobs were turned."""
     yield say(
         "These are upper bounds derived from the sections' shares: at most this is saved, if nothing outside "
@@ -192,7 +187,25 @@ def what_a_bound_is(n_measured):
     )
 
 
-def in_full(frame, name):
+def in_full(frame, name, limits, alike, n_runs, n_measured):
+    """How each bound is reached, behind a heading: in sentences, and in tables of which `name` is the "
+    "first."""
+    return More(
+        say("How each bound is reached: sections governed, ranges, speed-up"),
+        (
+            [*_what_a_bound_is(n_measured), *_assumed(alike)],
+            # In the order of the knobs.
+            Items(
+                join([_knob(row), *filter(None, [limits.get(row.knob)])])
+                for row in of_one_knob(frame).dropna(subset="bound").itertuples()
+            ),
+            _bounds_table(frame, name),
+            _alike_table(alike, n_runs),
+        ),
+    )
+
+
+def _bounds_table(frame, name):
     """What `analysis.knobs.bounds` returns: how each bound is reached, the smallest too."""
 
     def between(low, high):

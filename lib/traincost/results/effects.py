@@ -10,15 +10,7 @@ from traincost.results.effect_tables import effects_table, interactions_table, s
 from traincost.results.prose import N_LISTED, N_NAMED, Name, Number, first_names, key, names, say, with_more
 from traincost.results.responses import asked_of
 from traincost.results.result import More, Result
-from traincost.results.sizes import (
-    cells_table,
-    doublings_table,
-    ratios_table,
-    size_of,
-    spread_table,
-    together,
-    with_sizes,
-)
+from traincost.results.sizes import size_of, size_tables, together, with_sizes
 from traincost.results.threats import threats
 
 CROWDED = 3  # runs far from all others that a sentence names
@@ -75,10 +67,7 @@ def effects(runs, response="runtime_s", *, of=1, name=""):
             (
                 [*_details(what, table, found), *_predicted(predicted)],
                 statistics_table(table, what),
-                ratios_table(found, what),
-                doublings_table(found, what),
-                spread_table(found, what),
-                cells_table(found, what),
+                *size_tables(found, what),
                 interactions_table(found.interactions, len(what.frame), what),
                 *(threatened.tables.values() if of_runtime else ()),
             ),

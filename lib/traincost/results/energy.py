@@ -12,7 +12,7 @@ from traincost.estimation.uncertainty import LEVEL
 from traincost.printing import count, percent, significant, two
 from traincost.reading.formats.files import Unreadable, read_bytes
 from traincost.results.prose import Number, key, say
-from traincost.results.result import Result
+from traincost.results.result import More, Result
 from traincost.results.tables import Heading, Origin, Table, of_one
 
 ALL = "all"  # of the row with the sums
@@ -31,7 +31,8 @@ def energy_blocks(found):
     if not len(found):
         return ([say("No system has hours of devices or a measured energy, so neither is known.")],)
     said = [*_hours(found), *_energies(found), *_carbon(found), *_money(found), *_boundary(found)]
-    return said, _table(found), _assumed_table(found)
+    tables = _table(found), _assumed_table(found)
+    return said, More(say("Energy, CO₂ and money of each, and what is assumed"), tables)
 
 
 def _hours(found):

@@ -122,7 +122,7 @@ def estimate(
         ),
         "errors": (estimated, *error_blocks(fits, target_error, direction)),
         "contradictions": (own, *contradiction_blocks(own, printed, estimated)),
-        "energy": (spent, *_energy_blocks(spent)),
+        "energy": (spent, *energy_blocks(spent)),
         "provenance": (reported.where, *input_blocks(reported, estimated)),
     }
     return Result.of_parts("estimate", estimated, parts, name, reported.name)
@@ -151,11 +151,6 @@ def _overview_blocks(estimated, reported):
             (Items(_overview(estimated, reported)), _stated(estimated)),
         ),
     )
-
-
-def _energy_blocks(spent):
-    said, *tables = energy_blocks(spent)
-    return said, More(say("Energy, CO₂ and money of each, and what is assumed"), tuple(tables))
 
 
 def _summary(estimated):

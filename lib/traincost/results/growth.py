@@ -6,13 +6,26 @@ from traincost.estimation import trends as estimation
 from traincost.estimation.trends import ALL, LARGE, REGULAR
 from traincost.printing import count, significant, span, two
 from traincost.results.prose import Name, Number, When, first_names, join, key, say
+from traincost.results.result import More
 from traincost.results.tables import Heading, Origin, Table, as_printed, setting
 
 GROUP_NAMES = {ALL: "all systems", REGULAR: "regular-scale systems", LARGE: "large-scale systems"}
 GROUPS = f"{LARGE}: set apart by its z-score; {REGULAR}: the others of such an era; {ALL}: none is set apart"
 
 
-def growth(fitted, what, options):
+def growth_blocks(fitted, changed, unfitted, what, of, options):
+    """Return what is said and tabled of doubling times."""
+    return (
+        _growth(fitted, what, options),
+        _doubling_table(fitted, changed),
+        More(
+            say("How systems are grouped, and the slopes of the fits"),
+            (_grouped(fitted, options, unfitted), _trends_table(fitted, of)),
+        ),
+    )
+
+
+def _growth(fitted, what, options):
     """Each doubling time with its data, period and filter."""
     if not len(fitted):
         yield say("No era holds three dated systems over a year or more, so no trend is fitted.")
@@ -20,7 +33,7 @@ def growth(fitted, what, options):
         yield _doubling(row, what, options["drop_low"])
 
 
-def grouped(fitted, options, unfitted):
+def _grouped(fitted, options, unfitted):
     """What the filter is, who is in no fit, and what an interval is."""
     if not len(fitted):
         return
@@ -120,7 +133,7 @@ DOUBLING = (
 )
 
 
-def doubling_table(frame, changed):
+def _doubling_table(frame, changed):
     """The doubling time of each group, beside those that other choices of the method give."""
     if not len(frame):
         return None
@@ -160,7 +173,7 @@ def _span(low, high):
     return span(_print_months(low, 2), _print_months(high, 2))
 
 
-def trends_table(frame, data):
+def _trends_table(frame, data):
     """What `estimation.trends.fit_trends` returns."""
     if not len(frame):
         return None
@@ -195,7 +208,15 @@ def trends_table(frame, data):
 # -- how far doubling times move when one choice of the method changes -------------------------
 
 
-def sensitive(changed, fitted):
+def sensitivity_block(changed, fitted):
+    """Return what is said and tabled of doubling times under other choices."""
+    return More(
+        say("The doubling time under every choice that was tried"),
+        (_sensitive(changed, fitted), _sensitivity_table(changed)),
+    )
+
+
+def _sensitive(changed, fitted):
     """How far each group's doubling time moves when one choice changes, beside the interval of the fit."""
     if not len(changed) or not len(fitted):
         return
@@ -236,7 +257,7 @@ _CHOICES = {
 }
 
 
-def sensitivity_table(frame):
+def _sensitivity_table(frame):
     """What `estimation.trends.sensitivity` returns."""
     if not len(frame):
         return None

@@ -9,18 +9,7 @@ from traincost.analysis.knobs import HIGH_LEVERAGE
 from traincost.analysis.leading import counts_of, current_values
 from traincost.printing import count, money, percent, share_text, span, time_text
 from traincost.results import fluid
-from traincost.results.bounds import (
-    alike_table,
-    assumed,
-    in_full,
-    knob_share,
-    limits_of,
-    of_knob,
-    of_one_knob,
-    overlap_of,
-    said_of_bounds,
-    what_a_bound_is,
-)
+from traincost.results.bounds import in_full, knob_share, limits_of, of_knob, of_one_knob, overlap_of
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, label_rows, percent_axis
 from traincost.results.names import hue
 from traincost.results.prose import N_NAMED, Name, Number, first_names, join, plural, say
@@ -81,14 +70,13 @@ def knobs(runs, reruns=None, baseline=None, *, devices=1, price_per_hour=None, c
         [*_most(runs, bounds), *_cannot_tell(bounds)],
         table,
         Items(said for knob, said in limits.items() if knob in high),
-        More(
-            say("How each bound is reached: sections governed, ranges, speed-up"),
-            (
-                [*what_a_bound_is(len(measured)), *assumed(alike)],
-                Items(said_of_bounds(bounds, {k: s for k, s in limits.items() if k not in high})),
-                in_full(shown, "knobs" if table is None else "knobs-bounds"),
-                alike_table(alike, len(runs.frame)),
-            ),
+        in_full(
+            shown,
+            "knobs" if table is None else "knobs-bounds",
+            {knob: said for knob, said in limits.items() if knob not in high},
+            alike,
+            len(runs.frame),
+            len(measured),
         )
         if len(bounds)
         else None,
@@ -228,7 +216,7 @@ def _shown(bounds, runs, price):
     overlap = joint.any() and single["bound"].sum() > bounds.loc[joint, "bound"].iloc[0] * (1 + OVERLAP)
     together = OVERLAPPING if overlap else ""
     labels = [
-        TOGETHER if row.kind == "joint" else _imperative(row.change) or row.knob
+        TOGETHER if row.kind == "joint" else row.change[:1].upper() + row.change[1:] or row.knob
         for row in bounds.itertuples()
     ]
     return bounds.assign(
@@ -246,10 +234,6 @@ def _shown(bounds, runs, price):
         ),
         **({} if price is None else {"saved_money": bounds["saved_s"] / 3600 * price}),
     )
-
-
-def _imperative(change):
-    return change[:1].upper() + change[1:]
 
 
 def _colour(row, section_kinds):

@@ -117,7 +117,13 @@ def _cell(what, i, row):
 # -- tables --------------------------------------------------------------------------------
 
 
-def ratios_table(found, what):
+def size_tables(found, what):
+    """Return the tables of all sizes: levels compared, doublings, spread, and unusual configurations."""
+    tables = (_ratios_table, _doublings_table, _spread_table, _cells_table)
+    return [table(found, what) for table in tables]
+
+
+def _ratios_table(found, what):
     """What `analysis.sizes.ratios` returns, as ratios."""
     frame = ratios_of(found)
     here = " In these configurations only." if (found.table["verdict"] == HERE).any() else ""
@@ -157,7 +163,7 @@ def _with_texts(frame, printer):
     )
 
 
-def doublings_table(found, what):
+def _doublings_table(found, what):
     """What `analysis.sizes.doublings` returns, in percent."""
     return Table(
         "doublings",
@@ -174,7 +180,7 @@ def doublings_table(found, what):
     )
 
 
-def spread_table(found, what):
+def _spread_table(found, what):
     """What `analysis.sizes.spread` returns."""
     scale = share_text if found.log else significant
     return Table(
@@ -208,7 +214,7 @@ _SOURCES = {
 }
 
 
-def cells_table(found, what):
+def _cells_table(found, what):
     """What `analysis.sizes.unusual_cells` returns."""
     frame = _rescaled(found.cells, np.exp if found.log else None)
     frame = frame.assign(

@@ -279,7 +279,8 @@ def _each(runs):
 
 
 def _listing_table(frame):
-    settings = [name for name in frame if name.startswith(PREFIX) and frame[name].nunique(dropna=False) > 1]
+    varying = [name for name in frame if name.startswith(PREFIX) and frame[name].nunique(dropna=False) > 1]
+    printers = {name: setting if pd.api.types.is_numeric_dtype(frame[name]) else str for name in varying}
     return Table(
         "listing",
         say("Each run with the settings that differ between these runs"),
@@ -287,14 +288,10 @@ def _listing_table(frame):
             Heading("run_id", "run"),
             Heading("status", "status"),
             Heading("runtime_s", "runtime", time_text),
-            *(Heading(name, name.removeprefix(PREFIX), _printer(frame[name])) for name in settings),
+            *(Heading(name, name.removeprefix(PREFIX), printer) for name, printer in printers.items()),
         ),
         frame,
         filter="completed and other runs",
         origins=of_one(frame["run_id"]),
         holds=("listing", "chosen"),
     )
-
-
-def _printer(column):
-    return setting if pd.api.types.is_numeric_dtype(column) else str

@@ -138,7 +138,8 @@ def _what_to_do(runs, found, turned, price, currency):
         return None, []
     name = knob["knob"]
     now = _now(runs, knob)
-    lead = say("{do}" if now else "{do}.", do=Phrase(_imperative(knob)))
+    change = knob["change"] or f"change {name}"
+    lead = say("{do}" if now else "{do}.", do=Phrase(change[:1].upper() + change[1:]))
     of_all = float(runs.runtime_s.sum())
     saved, total = time_parts([knob["saved_s"], of_all], of_all)
     paid = None if price is None else knob["saved_s"] / 3600 * price
@@ -164,11 +165,6 @@ def _at_most(knob):
 
 def _is_proposed(knob):
     return knob is not None and knob["pooled_bound"] >= LEAST_DONE
-
-
-def _imperative(knob):
-    text = knob["change"] or f"change {knob['knob']}"
-    return text[:1].upper() + text[1:]
 
 
 def _now(runs, knob):

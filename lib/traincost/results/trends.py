@@ -19,18 +19,9 @@ from traincost.results.figures import (
     powers_of_ten,
     thinned,
 )
-from traincost.results.growth import (
-    GROUP_NAMES,
-    doubling_table,
-    grouped,
-    growth,
-    rows_of,
-    sensitive,
-    sensitivity_table,
-    trends_table,
-)
+from traincost.results.growth import GROUP_NAMES, growth_blocks, rows_of, sensitivity_block
 from traincost.results.prose import Name, Number, say
-from traincost.results.result import More, Result
+from traincost.results.result import Result
 from traincost.results.svg import MUTED, PAGE, SERIES
 
 MAX_NAMED = 12  # systems that a figure tries to name
@@ -128,17 +119,13 @@ def trends(
         "days_per_year": year_days,
         "n_draws": n_draws,
     }
-    dated = _dated(systems.frame, measure, subset)
+    fit = estimates.fit_conversion(systems.frame) if measure == estimates.CONSOLIDATED else None
+    dated = estimation.subset(estimates.dated(systems.frame, measure, fit), subset)
     fitted = estimation.fit_trends(dated, **period, **options)
     changed = estimation.sensitivity(dated, **period, **options)
     scored = _scored(estimation.in_period(dated, **period), windows, options)
     parts = _parts(fitted, changed, scored, options, systems.of, subset)
     return Result.of_parts("trends", fitted, parts, name, systems.of)
-
-
-def _dated(frame, measure, subset):
-    fit = estimates.fit_conversion(frame) if measure == estimates.CONSOLIDATED else None
-    return estimation.subset(estimates.dated(frame, measure, fit), subset)
 
 
 def _scored(dated, windows, options):
@@ -159,22 +146,8 @@ def _parts(fitted, changed, scored, options, of, subset):
             fitted,
             Figure.of("trend", fitted, draw_trends, _caption, scored, note=drawn, wide=True),
         ),
-        "growth": (
-            fitted,
-            growth(fitted, what, options),
-            doubling_table(fitted, changed),
-            More(
-                say("How systems are grouped, and the slopes of the fits"),
-                (grouped(fitted, options, unfitted), trends_table(fitted, of)),
-            ),
-        ),
-        "sensitivity": (
-            changed,
-            More(
-                say("The doubling time under every choice that was tried"),
-                (sensitive(changed, fitted), sensitivity_table(changed)),
-            ),
-        ),
+        "growth": (fitted, *growth_blocks(fitted, changed, unfitted, what, of, options)),
+        "sensitivity": (changed, sensitivity_block(changed, fitted)),
     }
 
 
