@@ -391,20 +391,19 @@ def plan(runs_dir, remaining, json, output, force, parameters):
     Example: traincost plan runs --remaining -p price_per_hour 2.5 -o reports/plan
     """
     from traincost.results import plan
-    from traincost.results import remaining as left
 
     parameters |= {**_set(remaining=remaining), "runs_dir": runs_dir}
     _refuse_unwritable(json)
     asked = _checked("plan", parameters)
-    found = _answered(plan, left, asked)
+    found = _answered(plan, asked)
     if json:
-        _write(json, (left if asked["remaining"] else plan).as_json(found))
+        _write(json, plan.as_json(found))
     click.echo("\n".join(map(_printable, found.lines)))
     if output:
         _build("plan", parameters, output, force)
 
 
-def _answered(plan, remaining, asked):
+def _answered(plan, asked):
     """Return what the notebook of plans shows, without a kernel."""
     from traincost.reading.formats.table import Table
     from traincost.results.runs import read
@@ -413,7 +412,7 @@ def _answered(plan, remaining, asked):
     runs = read(asked["runs_dir"], **{name: asked[name] for name in names if name in asked})
     both = {name: asked[name] for name in ("levels", "devices", "price_per_hour", "currency")}
     if asked["remaining"]:
-        return remaining.remaining(runs, seeds=asked["seeds"], at_once=asked["at_once"], **both)
+        return plan.remaining(runs, seeds=asked["seeds"], at_once=asked["at_once"], **both)
     return plan.plan(runs, seeds=asked["seeds"] or 1, knobs=asked["knobs"], **both)
 
 

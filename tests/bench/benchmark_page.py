@@ -13,8 +13,7 @@ from benchmarks import judged, missed
 from traincost.pages import publish
 from traincost.printing import significant, time_unit
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, label_rows, plain_log_axis
-from traincost.results.numbers import N_LISTED, key, number_of, plural
-from traincost.results.prose import Name, Number, say
+from traincost.results.prose import N_LISTED, Name, Number, key, plural, say
 from traincost.results.result import Headline, Items, Result
 from traincost.results.svg import MUTED, SERIES
 from traincost.results.tables import Heading, Table
@@ -68,8 +67,8 @@ def summary(found):
     said.append(
         say(
             "{n} of {of} {targets} met.",
-            n=number_of("targets.n_met", len(rows) - len(late)),
-            of=number_of("targets.n", len(rows)),
+            n=Number.count("targets.n_met", len(rows) - len(late)),
+            of=Number.count("targets.n", len(rows)),
             targets=plural(len(rows), "target is", "targets are"),
         )
     )
@@ -130,7 +129,7 @@ def machine(found):
     said = [
         say(
             "Medians of {n} {repetitions}; what is compared ran in turn, in one session.",
-            n=number_of("machine.n_repetitions", found.n_repetitions),
+            n=Number.count("machine.n_repetitions", found.n_repetitions),
             repetitions=plural(found.n_repetitions, "repetition"),
         )
     ]
@@ -138,7 +137,7 @@ def machine(found):
         said.append(
             say(
                 "The machine has {c} {cores}; its load was {a} at the start and {b} at the end.",
-                c=number_of("machine.cores", values["cores"]),
+                c=Number.count("machine.cores", values["cores"]),
                 cores=plural(values["cores"], "core"),
                 a=Number("machine.load_before", float(values["load_before"]), f"{values['load_before']:.2f}"),
                 b=Number("machine.load_after", float(values["load_after"]), f"{values['load_after']:.2f}"),
@@ -152,7 +151,7 @@ def _caption_ratios(frame):
     rows = judged(frame)
     return say(
         "What was needed of what each target allows, of {n} {targets}; left of the line it is met.",
-        n=number_of("targets.n", len(rows)),
+        n=Number.count("targets.n", len(rows)),
         targets=plural(len(rows), "target"),
     )
 

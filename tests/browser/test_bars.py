@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from traincost.pages.exporter import TraincostExporter
-from traincost.results import fluid, in_cells, labelled, mean_bars
+from traincost.results import fluid, labelled, mean_bars
 from traincost.results.prose import Name, Number, say
 from traincost.results.result import Answer, Bars, More, Result
 from traincost.results.tables import Bar, Heading, Table, as_printed, shades_of
@@ -54,7 +54,7 @@ def levels():
         rows.append(
             fluid.Level(f"{LONG}={i}", tuple(parts), f"{total:.1f} h", "123 min 45 s to 345 min 12 s")
         )
-    legend = in_cells.legend(fluid.ranked(rows[0].parts), "levels")
+    legend = fluid.legend(fluid.ranked(rows[0].parts), "levels")
     drawing = mean_bars.level_bars(rows, name="levels", title="Runtime by section")
     return Bars("levels", FRAME, drawing, say("Mean run of each {x}", x=Name(LONG)), legend=legend)
 

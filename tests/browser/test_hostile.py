@@ -15,7 +15,7 @@ import pytest
 from conftest import record, write_run
 
 from traincost.pages import publish, site
-from traincost.results.escaping import _visible
+from traincost.results.markup import _visible
 from traincost.results.prose import say
 from traincost.results.tables import Heading, Table
 

@@ -8,7 +8,7 @@ from conftest import REFERENCE, ROOT, record, write_run
 
 from traincost.errors import NothingToReport, ParameterError
 from traincost.results.estimates import estimate
-from traincost.results.inputs import rates
+from traincost.results.evidence import rates
 from traincost.results.runs import read
 from traincost.results.svg import MUTED
 from traincost.results.trends import trends

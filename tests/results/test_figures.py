@@ -12,9 +12,8 @@ from conftest import HOSTILE, runs_of
 import traincost as tc
 from traincost.analysis import sections
 from traincost.results import html, svg
-from traincost.results.beside import name_points
 from traincost.results.decomposition import draw_parts
-from traincost.results.figures import WIDE, WIDTH, Drawing, Figure, axes_of, clipped, is_wide
+from traincost.results.figures import WIDE, WIDTH, Drawing, Figure, axes_of, clipped, is_wide, name_points
 from traincost.results.prose import say
 from traincost.results.result import Bars
 from traincost.results.shares import draw_composition

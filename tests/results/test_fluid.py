@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from traincost.results import fluid, in_cells, labelled, mean_bars, style, text_width
+from traincost.results import fluid, html, labelled, mean_bars
 from traincost.results.fluid import Level, Part
 
 HOSTILE = '"><script>alert(1)</script>\x00 & <b>'
@@ -158,7 +158,7 @@ def test_names_from_runs_are_text_wherever_they_stand():
         answer(parts, {HOSTILE}, HOSTILE),
         mean_bars.level_bars(rows, name="levels", title=HOSTILE),
         labelled.labelled_bars(rows, name="bars", title=HOSTILE),
-        in_cells.legend(parts, "levels"),
+        fluid.legend(parts, "levels"),
     ]
     for drawing in made:
         seen = Seen(drawing)
@@ -182,25 +182,25 @@ def test_labels_below_a_bar_stay_within_it(width, n):
 
 
 def test_text_width_follows_its_letters_and_cuts_the_middle():
-    assert text_width.width_of("mm", 10) > 2 * text_width.width_of("ii", 10)
-    assert text_width.width_of("abc", 13, bold=True) > text_width.width_of("abc", 13)
-    assert text_width.width_of("漢字", 13) == 26
-    assert text_width.fitting("short", 100, 12) == "short"
-    cut = text_width.fitting("a_long_name_of_a_section", 80, 12)
+    assert fluid.width_of("mm", 10) > 2 * fluid.width_of("ii", 10)
+    assert fluid.width_of("abc", 13, bold=True) > fluid.width_of("abc", 13)
+    assert fluid.width_of("漢字", 13) == 26
+    assert fluid.fitting("short", 100, 12) == "short"
+    cut = fluid.fitting("a_long_name_of_a_section", 80, 12)
     assert "…" in cut
-    assert text_width.width_of(cut, 12) <= 80
-    assert text_width.fitting("x\ny", 100, 12) == "x·y"
+    assert fluid.width_of(cut, 12) <= 80
+    assert fluid.fitting("x\ny", 100, 12) == "x·y"
 
 
 def test_a_bar_in_a_cell_shows_range_and_chance_silently():
-    seen = Seen(in_cells.cell_bar(0.466, 0.42, 0.5, 0.14))
+    seen = Seen(fluid.cell_bar(0.466, 0.42, 0.5, 0.14))
     (root,) = [attributes for tag, attributes in seen.tags if tag == "svg"]
     assert (root["height"], root["aria-hidden"]) == ("20", "true")
     lines = [(a["x1"], a["x2"]) for tag, a in seen.tags if tag == "line"]
     assert lines == [("42%", "50%")] * 2 + [("14%", "14%")] * 2
     assert [a["width"] for tag, a in seen.tags if tag == "rect"] == ["100%", "46.6%"]
-    assert len([tag for tag, _ in Seen(in_cells.cell_bar(float("nan"))).tags if tag == "rect"]) == 1
-    assert 'width="100%" height="10"' in str(in_cells.cell_bar(1.7)).split("<rect")[2]
+    assert len([tag for tag, _ in Seen(fluid.cell_bar(float("nan"))).tags if tag == "rect"]) == 1
+    assert 'width="100%" height="10"' in str(fluid.cell_bar(1.7)).split("<rect")[2]
 
 
 def luminance(colour):
@@ -216,7 +216,7 @@ def contrast(one, other):
 
 
 def palettes():
-    page = (style.TEMPLATES / "page.css").read_text(encoding="utf-8")
+    page = (html.TEMPLATES / "page.css").read_text(encoding="utf-8")
     light, dark = page.split("prefers-color-scheme: dark")
     return [dict(re.findall(r"--([\w]+): (#[0-9a-f]{6})\b", sheet)) for sheet in (light, dark)]
 
@@ -252,8 +252,8 @@ def test_labels_apart_share_a_row_and_no_line_crosses():
 
 
 def test_a_point_in_a_cell_has_range_and_mark():
-    seen = Seen(in_cells.cell_point(0.5, 0.4, 0.6, 0.45))
+    seen = Seen(fluid.cell_point(0.5, 0.4, 0.6, 0.45))
     (point,) = [attributes for tag, attributes in seen.tags if tag == "circle"]
     assert point["cx"] == "50%"
     assert [(a["x1"], a["x2"]) for tag, a in seen.tags if tag == "line"] == [("40%", "60%"), ("45%", "45%")]
-    assert "line" not in str(in_cells.cell_point(0.5))
+    assert "line" not in str(fluid.cell_point(0.5))

@@ -7,12 +7,12 @@ from conftest import record, write_run
 
 import traincost as tc
 from traincost.pages.exporter import TraincostExporter
-from traincost.results import style
+from traincost.results import html
 
 
 def test_the_series_have_the_page_s_colours_in_both_themes():
-    sheet = style.sheet()
-    page = (style.TEMPLATES / "page.css").read_text(encoding="utf-8")
+    sheet = html.sheet()
+    page = (html.TEMPLATES / "page.css").read_text(encoding="utf-8")
     light = re.search(r"^\.jp-OutputArea \{ (--s1.*) \}\n", sheet, flags=re.MULTILINE).group(1)
     assert light == re.search(r"\n(.*--s1:.*)\n", page).group(1).strip()
     dark = re.search(r'"false"\] \.jp-OutputArea \{ (--s1.*) \}\n', sheet).group(1)
@@ -21,7 +21,7 @@ def test_the_series_have_the_page_s_colours_in_both_themes():
 
 
 def test_a_style_names_only_outputs():
-    selectors = re.findall(r"^([^<{]+)\{", style.sheet(), flags=re.MULTILINE)
+    selectors = re.findall(r"^([^<{]+)\{", html.sheet(), flags=re.MULTILINE)
     assert len(selectors) > 10
     assert all(".jp-OutputArea" in s or s.startswith(".jp-RenderedHTML ") for s in selectors)
 

@@ -31,13 +31,7 @@ _VERSIONS = "versions.csv"
 
 
 def update(made, kept):
-    """Move the reports of the folder `made` to `kept`, each that says something else than there.
-
-    Returns
-    -------
-    list of str
-        Names of the folders that were replaced.
-    """
+    """Move reports from the folder `made` to `kept`, where they say something else; return their names."""
     return [path.name for path in sorted(Path(made).iterdir()) if path.is_dir() and _moved(path, Path(kept))]
 
 

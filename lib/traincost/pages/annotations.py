@@ -44,21 +44,15 @@ def _name(node):
 
 
 def _inner(node):
-    """Return the types in brackets."""
     if not isinstance(node, ast.Subscript):
         return []
     return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
 
 
 def fitted(value, types):
-    """Return the value as the first of the types has it that it fits.
+    """Return the value as the first of the types has it that it fits; raise `Unfit` where there is none.
 
     A single value is a list of one; text that YAML did not take for a number is one, like 1e-2.
-
-    Raises
-    ------
-    Unfit
-        It fits none.
     """
     for node in types:
         try:

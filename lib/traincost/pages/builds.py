@@ -22,13 +22,7 @@ _LAST_CELL = (
 
 
 class Watch:
-    """Times a build into the sections of a run.
-
-    Parameters
-    ----------
-    run : record.Recorder
-        Entered already.
-    """
+    """Times a build into the sections of a run: of a `Recorder` that was entered already."""
 
     def __init__(self, run):
         self.section = run.section
@@ -53,22 +47,9 @@ class Watch:
 def recorded(build, output=None):
     """Run a build, record it, and make the page of all builds recorded there.
 
-    Parameters
-    ----------
-    build : callable
-        Takes a `Watch`, returns the path of the page that it built.
-    output : path, optional
-        Where it will write, if that is known.
-
-    Returns
-    -------
-    tuple of (Path, Path)
-        The page, and that of its builds, ``build/profiling.html`` beside it.
-
-    Raises
-    ------
-    ParameterError
-        `output` is not on this machine.
+    `build` takes a `Watch` and returns the path of its page; `output` is where it will write, if that is
+    known, and must be on this machine. Returns that path, and that of the page of builds,
+    ``build/profiling.html`` beside it.
     """
     if output is not None and remote.is_url(output):
         shown = remote.shown(output)
@@ -98,7 +79,6 @@ def _described(notebook):
 
 
 def _next(builds):
-    """Make and return the folder of the next build."""
     builds.mkdir(parents=True, exist_ok=True)
     number = 1 + max((int(path.name) for path in builds.iterdir() if path.name.isdecimal()), default=0)
     while True:
@@ -112,14 +92,9 @@ def _next(builds):
 
 
 def cell_seconds(notebook, drawn=()):
-    """Yield (section, seconds) of an executed notebook.
+    """Yield (section, seconds) of a notebook that papermill executed.
 
-    Parameters
-    ----------
-    notebook : NotebookNode
-        As papermill executed it.
-    drawn : sequence of (float, float)
-        When each figure was begun, in seconds since the epoch, and what it took.
+    `drawn` says when each figure was begun, in seconds since the epoch, and what it took.
     """
     whole, heading = notebook.metadata.papermill, ""
     ended = _epoch(whole.start_time)

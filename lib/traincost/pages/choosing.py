@@ -13,8 +13,7 @@ from IPython.display import display, update_display
 from traincost.analysis import knobs
 from traincost.errors import ParameterError
 from traincost.pages import sortable
-from traincost.results.listing import listing
-from traincost.results.snapshot import nothing_chosen
+from traincost.results.snapshot import listing, nothing_chosen
 
 HOW_TO_CHOOSE = (
     'Choose in a cell: choice.choose(where={"setting": ["level"]}). '

@@ -20,10 +20,10 @@ from traincost.errors import RefusedNotebook
 from traincost.pages import outputs, parameters
 from traincost.pages.gathering import Gathered
 from traincost.results import html, markup
+from traincost.results.html import END, NO_FORMULAS, TEMPLATES
 from traincost.results.prose import say
 from traincost.results.provenance import parameters_table, versions_table
 from traincost.results.result import MIME, PAGE_HTML, More, as_html, table_data
-from traincost.results.style import END, NO_FORMULAS, TEMPLATES
 
 SITE_START, SITE_END = "<!--site-->", "<!--/site-->"  # around what `traincost site` writes into a page
 # A style sheet, as a page has its own, and where in a notebook a table is whole.
@@ -41,10 +41,7 @@ _HEADING = re.compile(r"(#{1,6}) +(.+?) *#*")
 class TraincostExporter(TemplateExporter):
     """Set an executed notebook as a page (``jupyter nbconvert --to traincost``).
 
-    Raises
-    ------
-    RefusedNotebook
-        A cell failed, a parameter is unknown, or two results contradict each other.
+    Raises `RefusedNotebook` for a cell that failed, an unknown parameter, or results at odds with each other.
     """
 
     export_from_notebook = "traincost page"

@@ -11,13 +11,7 @@ FORMAT = "traincost/report/1"
 
 
 class Gathered:
-    """The results that a notebook displays, in order.
-
-    Attributes
-    ----------
-    report : dict
-        What the JSON beside the page holds of them.
-    """
+    """The results that a notebook displays, in order; `report` is what the JSON beside its page holds."""
 
     def __init__(self):
         self.report = {
@@ -32,22 +26,10 @@ class Gathered:
         self._holds, self._captions, self._of, self._shown = {}, {}, {}, {}
 
     def add(self, result):
-        """Take one result in.
+        """Take one result in, as `results.result.Result.data` makes it.
 
-        Parameters
-        ----------
-        result : dict
-            As `results.result.Result.data` makes it.
-
-        Returns
-        -------
-        tuple of (str, bool)
-            What stands before its keys and ids on the page, and whether it is shown there already.
-
-        Raises
-        ------
-        RefusedNotebook
-            Another result has the same name and other numbers.
+        Returns what stands before its keys and ids on the page, and whether it is shown there already. Raises
+        `RefusedNotebook` where another result has the same name and other numbers.
         """
         prefix = self._prefix(result)
         place = (result["name"], prefix)

@@ -13,19 +13,8 @@ from traincost.pages import publish
 def notebook(parameters, output=None):
     """Return the path of a copy of ``explore.ipynb`` whose parameters cell has these values.
 
-    A copy that is there already is kept as it is: a person may have worked in it.
-
-    Parameters
-    ----------
-    parameters : dict
-        `runs_dir` among them.
-    output : path, optional
-        Of the copy; ``explore-NAME.ipynb`` in the working folder if left out.
-
-    Raises
-    ------
-    ParameterError, NothingToReport
-        A parameter cannot be used, or is given for a copy that is there already.
+    It is ``explore-NAME.ipynb`` in the working folder, if `output` is left out. A copy that is there already
+    stays as it is, as a person may have worked in it: parameters other than `runs_dir` are refused.
     """
     parameters = publish.usable("explore", parameters)
     path = Path(output or f"explore-{publish.name_of(parameters['runs_dir'])}.ipynb")

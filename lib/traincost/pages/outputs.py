@@ -24,18 +24,7 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")  # of a terminal: colours
 
 
 def shown(output):
-    """Return one output of a cell as HTML, and what of it a page cannot show.
-
-    Parameters
-    ----------
-    output : NotebookNode or dict
-        Not one of our own results.
-
-    Returns
-    -------
-    tuple of (Markup, str)
-        The second is empty where the output is shown, or shows nothing.
-    """
+    """Return one output of a cell as HTML, and what of it a page cannot show, empty for nothing."""
     if output["output_type"] == "stream":
         return _stream(output)
     if output["output_type"] not in ("display_data", "execute_result"):
@@ -65,7 +54,6 @@ def _preformatted(printed):
 
 
 def _best(data):
-    """Return the richest form of an output that a page can show."""
     for kind in IMAGES:
         if kind in data:
             return _image(kind, data[kind], data.get("text/plain", "")), ""

@@ -49,27 +49,16 @@ class Unknown:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter as its notebook declares it.
-
-    Attributes
-    ----------
-    name : str
-    annotation, written : str
-        Type and default as they are written, or empty.
-    default : object
-        Value of the default; `Unknown` where there is none, or no literal.
-    help, group : str
-    choices : tuple of str
-        Values that are allowed; empty for any.
-    """
+    """A parameter as its notebook declares it."""
 
     name: str
+    # Type and default as they are written, or empty.
     annotation: str = ""
     written: str = ""
-    default: object = Unknown
+    default: object = Unknown  # value of the default; `Unknown` where there is none, or no literal
     help: str = ""
     group: str = ""
-    choices: tuple = ()
+    choices: tuple = ()  # values that are allowed; empty for any
 
     @property
     def is_path(self):
@@ -101,13 +90,7 @@ def notebook_path(kind):
 
 
 def read_notebook(path):
-    """Return a notebook's JSON, unchecked.
-
-    Raises
-    ------
-    ParameterError
-        It cannot be read, or is no notebook.
-    """
+    """Return a notebook's JSON, unchecked; raise `ParameterError` where it is none."""
     try:
         with open(path, encoding="utf-8") as file:
             nb = json.load(file)
@@ -120,21 +103,9 @@ def read_notebook(path):
 
 
 def declared(nb):
-    """Return the parameters that a notebook declares.
+    """Return the parameters that a notebook declares, in order; none without a parameters cell.
 
-    Parameters
-    ----------
-    nb : NotebookNode or dict
-
-    Returns
-    -------
-    list of Parameter
-        In their order; empty for a notebook without a parameters cell.
-
-    Raises
-    ------
-    ParameterError
-        The cell is no plain Python.
+    Raises `ParameterError` where the cell is no plain Python.
     """
     source = _source(parameters_cell(nb))
     found, comments = _assignments(source), _comments(source)
@@ -169,7 +140,6 @@ def _assignments(source):
 
 
 def _comments(source):
-    """Return line number to comment."""
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     return {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
 
@@ -238,13 +208,7 @@ def defaults(declared):
 
 
 def read_parameters(path):
-    """Return the parameters in a YAML file.
-
-    Raises
-    ------
-    ParameterError
-        The file cannot be read, or is no mapping.
-    """
+    """Return the parameters in a YAML file; raise `ParameterError` where it is no mapping."""
     import yaml
 
     from traincost.pages import plain_yaml
@@ -303,25 +267,15 @@ def _stays_text(parameter, text):
 
 
 def checked(parameters, declared):
-    """Return parameters as their notebook takes them.
+    """Return parameters as their notebook takes them: one value where a list is expected is a list.
 
-    A single value where a list is expected becomes a list of one.
-
-    Parameters
-    ----------
-    parameters : dict
-    declared : list of Parameter
-
-    Raises
-    ------
-    ParameterError
-        One is unknown, has another type, is none of the choices, or is not finite.
+    Raises `ParameterError` for one that is unknown, of another type, none of the choices, or not finite.
     """
     known = {parameter.name: parameter for parameter in declared}
     if parameters and not known:
         raise ParameterError(
-            f"the notebook takes no parameters, got {next(iter(parameters))!r}: declare them in a cell "
-            f"with the tag {TAG!r}"
+            f"the notebook takes no parameters, got {next(iter(parameters))!r}: declare them in a cell with "
+            f"the tag {TAG!r}"
         )
     for name in parameters:
         refuse_unknown(name, known)

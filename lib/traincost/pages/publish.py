@@ -113,18 +113,8 @@ def publish(notebook, output=None, progress=False, force=False, **parameters):
 def build(notebook, parameters, output=None, progress=False, watch=UNWATCHED, force=False):
     """Check parameters, execute a notebook, and write its page.
 
-    Parameters
-    ----------
-    notebook : str or path
-        The name of one of our own (`parameters.INPUTS`), or the path of any.
-    parameters : dict
-        Of the notebook, its inputs among them.
-    output, progress
-        As in `page`.
-    watch : Unwatched or builds.Watch
-        Told which part of the build begins and ends.
-    force : bool
-        Replace the report of another collection, too.
+    `notebook` is the name of one of our own (`parameters.INPUTS`), whose inputs are among the parameters, or
+    the path of any; `watch` is told which part of the build begins and ends. For the others, see `page`.
     """
     is_own = notebook in INPUTS
     with watch.section("check"):
@@ -160,13 +150,7 @@ def _encodable(parameters):
 
 
 def usable(kind, parameters):
-    """Return the parameters of a notebook of ours, with absolute paths.
-
-    Raises
-    ------
-    ParameterError, NothingToReport
-        One cannot be used, or a path is not there.
-    """
+    """Return the parameters of a notebook of ours, with absolute paths, of which none is missing."""
     parameters, declared = _taken(notebook_path(kind), parameters)
     for name in INPUTS[kind]:
         require(parameters[name], name, "a path or URL", parameters[name])
@@ -185,12 +169,10 @@ def _taken(path, parameters):
 def _absolute(parameters, declared):
     """Return the parameters with absolute paths; URLs stay."""
     return declarations.with_paths(
-        parameters, declared, lambda name, path: path if _is_address(path) else os.path.abspath(path)
+        parameters,
+        declared,
+        lambda name, path: path if remote.is_url(path) or live.is_live(path) else os.path.abspath(path),
     )
-
-
-def _is_address(path):
-    return remote.is_url(path) or live.is_live(path)
 
 
 def _refuse_missing(name, path):
@@ -222,7 +204,6 @@ def _telling(path):
 
 
 def _built(name, notebook, parameters, output, progress, watch, folder, force):
-    """Execute a notebook, in `folder` or one of its own, and write its page."""
     elsewhere = remote.is_url(output)
     output = output.rstrip("/") if elsewhere else Path(output).absolute()
     kept = (Path.cwd() if elsewhere else output) / f"{name}.failed.ipynb"
@@ -254,7 +235,6 @@ def _import_nbformat():
 
 
 def _files(name, executed):
-    """Return the page and what goes beside it, name to bytes."""
     from traincost.pages.exporter import TraincostExporter
 
     resources = {"metadata": {"name": name}}
@@ -304,12 +284,8 @@ def _run_ids(report):
 def execute(notebook, parameters, failed_path, progress=False, working_folder=None):
     """Return the notebook executed with `parameters` by papermill, in a temporary folder if none is given.
 
-    Raises
-    ------
-    ParameterError, NothingToReport
-        The notebook refused its input.
-    BuildFailed
-        A cell failed; the notebook as far as it came is kept at `failed_path`.
+    Raises what the notebook refuses its input with, or `BuildFailed` where a cell failed: the notebook as far
+    as it came is kept at `failed_path`.
     """
     import nbformat
     import papermill
@@ -348,8 +324,8 @@ def execute(notebook, parameters, failed_path, progress=False, working_folder=No
             failed_path.parent.mkdir(parents=True, exist_ok=True)
             nbformat.write(executed[-1], failed_path)
             raise BuildFailed(
-                f"a cell of the notebook failed with {problem.ename}: {problem.evalue}\n"
-                f"The executed notebook is kept for inspection: {failed_path}"
+                f"a cell of the notebook failed with {problem.ename}: {problem.evalue}\nThe executed "
+                f"notebook is kept for inspection: {failed_path}"
             ) from None
 
 

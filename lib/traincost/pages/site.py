@@ -28,19 +28,10 @@ KINDS = {
 
 
 def build(folder):
-    """Write ``index.html`` for the reports in the sub-folders of `folder`, and link them.
+    """Write ``index.html`` for the reports in the sub-folders of `folder`, link them, and return its path.
 
-    Pages are listed by the latest start of their runs, the newest first, then by title.
-
-    Returns
-    -------
-    Path
-        Of the index.
-
-    Raises
-    ------
-    NothingToReport
-        `folder` is no directory, or holds no report.
+    Pages are listed by the latest start of their runs, the newest first, then by title. Raises
+    `NothingToReport` where `folder` is no directory, or holds no report.
     """
     folder = Path(folder)
     if not folder.is_dir():

@@ -6,7 +6,7 @@ Its program is put into the notebook, never fetched from a host; what comes from
 import importlib.util
 from dataclasses import dataclass, replace
 
-from traincost.results import html, style
+from traincost.results import html
 from traincost.results.result import PAGE_HTML, Result
 
 MAX_BYTES = 2**20  # of a table's data; beyond it, itables shows the first and last rows and says so
@@ -31,7 +31,7 @@ class Sortable:
         bundle = self.result._repr_mimebundle_()
         said = replace(self.result, blocks=self.result.blocks[:-1]).html()
         table = _datatable(self.result.tables["listing"])
-        shown = style.of_a_notebook(f"{said}\n{table}")
+        shown = html.of_a_notebook(f"{said}\n{table}")
         return {**bundle, "text/html": shown, PAGE_HTML: bundle["text/html"]}
 
 

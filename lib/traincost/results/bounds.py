@@ -4,8 +4,8 @@ import numpy as np
 
 from traincost.analysis import occurrences
 from traincost.printing import change_text, count, probability, ratio_text, share_text, span
-from traincost.results.numbers import N_NAMED, duration, first_names, key, number_of, plural, share
-from traincost.results.prose import Name, Number, Phrase, join, say
+from traincost.results.prose import N_NAMED, Name, Number, Phrase, first_names, join, key, say
+from traincost.results.result import Items, More
 from traincost.results.tables import Heading, Origin, Table, as_printed
 
 
@@ -14,39 +14,32 @@ def of_one_knob(bounds):
     return bounds[bounds["kind"] != "joint"]
 
 
-def said_of_bounds(bounds, limits):
-    """How each bound is reached, in the order of the knobs."""
-    return [
-        join([_knob(row), *filter(None, [limits.get(row.knob)])])
-        for row in of_one_knob(bounds).dropna(subset="bound").itertuples()
-    ]
-
-
 def _knob(row):
     base = ("knobs", row.knob)
     partly = row.n_known < row.n_runs
+    is_all = row.speed_up != row.speed_up
     return say(
-        "{knob}{change} is {tier}. {known}It governs {governed} of a run and saves at most {bound} on "
-        "average; over {which} runs together {t} ({pooled}){speed}.",
+        "{knob}[ ({change})] is {tier}. [Known in {n} of {of} runs only. ]It governs {governed} of a run and "
+        "saves at most {bound} on average; over {which} runs together {t} ({pooled})[, a speed-up of up to "
+        "{speed_up}]{all}.",
         knob=Name(row.knob),
-        change=say(" ({c})", c=Phrase(row.change)) if row.change else "",
+        change=Phrase(row.change) if row.change else None,
         tier=row.tier,
-        known=say(
-            "Known in {n} of {of} runs only. ",
-            n=number_of(key(*base, "n_known"), row.n_known),
-            of=number_of(key(*base, "n_runs"), row.n_runs),
-        )
-        if partly
-        else "",
+        n=Number.count(key(*base, "n_known"), row.n_known) if partly else None,
+        of=Number.count(key(*base, "n_runs"), row.n_runs),
         which="these" if partly else "all completed",
         governed=_fine(key(*base, "governed_share"), row.governed_share),
         bound=_fine(key(*base, "bound"), row.bound),
-        t=duration(key(*base, "saved_s"), row.saved_s),
+        t=Number.time(key(*base, "saved_s"), row.saved_s),
         pooled=_fine(key(*base, "pooled_bound"), row.pooled_bound),
-        speed=say(", a speed-up of up to {x}", x=_speed_up(key(*base, "speed_up"), row))
-        if row.speed_up == row.speed_up
-        else ", all of their runtime",
+        speed_up=None if is_all else _speed_up(key(*base, "speed_up"), row),
+        all=", all of their runtime" if is_all else "",
     )
+
+
+def knob_share(knob, name):
+    """Return one of the shares of a knob, as a number of the page."""
+    return Number.share(key("knobs", knob["knob"], name), knob[name])
 
 
 def _fine(name, value):
@@ -58,50 +51,42 @@ def limits_of(bounds, checked, alike):
     found = {row.section: row for row in alike.itertuples()}
     limits = {}
     for row in of_one_knob(bounds).dropna(subset="bound").itertuples():
-        said = _limits(row, [found[path] for path in checked.get(row.knob, ())])
+        said = [*_limits(row, [found[path] for path in checked.get(row.knob, ())])]
         limits[row.knob] = join(said) if said else None
     return limits
 
 
 def overlap_of(row):
     """Return how long sections that overlap take together, as a number of the page."""
-    return Number(key("knobs", row["knob"], "overlap"), float(row["overlap"]), ratio_text(row["overlap"]))
+    return Number.of(key("knobs", row.knob, "overlap"), row.overlap, ratio_text)
 
 
 def _limits(row, alike):
     """What keeps a saving below its bound, in sentences."""
-    said = [_of_some(row)] if 0 < row.n_present < row.n_known else []
-    said += [sentence for each in alike for sentence in _of_occurrences(row, each)]
+    if 0 < row.n_present < row.n_known:
+        yield say(
+            "{k} is in {n} of {of} runs, of which it saves at most {x} on average.",
+            k=Name(row.knob),
+            n=Number.count(key("knobs", row.knob, "n_present"), row.n_present),
+            of=Number.count(key("knobs", row.knob, "n_known"), row.n_known),
+            x=Number.share(key("knobs", row.knob, "bound_present"), row.bound_present),
+        )
+    for each in alike:
+        yield from _of_occurrences(row, each)
     if row.overlap == row.overlap:
-        said.append(
-            say(
-                "{k} overlaps in time with other sections (threads, or double timing): together they take "
-                "{x} as long as what encloses them, so what it saves may be hidden behind them.",
-                k=Name(row.knob),
-                x=Number(key("knobs", row.knob, "overlap"), row.overlap, ratio_text(row.overlap)),
-            )
+        yield say(
+            "{k} overlaps in time with other sections (threads, or double timing): together they take {x} as "
+            "long as what encloses them, so what it saves may be hidden behind them.",
+            k=Name(row.knob),
+            x=overlap_of(row),
         )
     if row.n_unsynchronised:
-        said.append(
-            say(
-                "In {n} {runs} the clock did not wait for the device: time of {k} may be of a section "
-                "before, and time of its own may count in the next that waits.",
-                k=Name(row.knob),
-                n=number_of(key("knobs", row.knob, "n_unsynchronised"), row.n_unsynchronised),
-                runs=plural(row.n_unsynchronised, "run"),
-            )
+        yield say(
+            "In {n} {n:run|runs} the clock did not wait for the device: time of {k} may be of a section "
+            "before, and time of its own may count in the next that waits.",
+            k=Name(row.knob),
+            n=Number.count(key("knobs", row.knob, "n_unsynchronised"), row.n_unsynchronised),
         )
-    return said
-
-
-def _of_some(row):
-    return say(
-        "{k} is in {n} of {of} runs, of which it saves at most {x} on average.",
-        k=Name(row.knob),
-        n=number_of(key("knobs", row.knob, "n_present"), row.n_present),
-        of=number_of(key("knobs", row.knob, "n_known"), row.n_known),
-        x=share(key("knobs", row.knob, "bound_present"), row.bound_present),
-    )
 
 
 def _of_occurrences(row, alike):
@@ -110,35 +95,33 @@ def _of_occurrences(row, alike):
     if alike.finding == occurrences.LONGER:
         kept = say(
             "what that is more, {x} of the runtime on average, stays and is not in the bound",
-            x=share(key("knobs", row.knob, "first_share"), row.first_share),
+            x=Number.share(key("knobs", row.knob, "first_share"), row.first_share),
         )
-        return [_first(alike, "longest", kept if row.first_share > 0 else "a cadence cannot save that")]
-    if alike.finding == occurrences.SHORTER:
-        return [
-            _first(alike, "shortest", "occurrences grow over a run, and late ones save more than early ones")
-        ]
-    if alike.finding in (occurrences.GROWING, occurrences.FALLING):
-        more = alike.finding == occurrences.GROWING
-        value, low, high = (
-            Number(key(*base, name), float(getattr(alike, name)), share_text(abs(getattr(alike, name))))
-            for name in ("growth", "growth_low", "growth_high")
+        yield _first(alike, "longest", kept if row.first_share > 0 else "a cadence cannot save that")
+    elif alike.finding == occurrences.SHORTER:
+        yield _first(
+            alike, "shortest", "occurrences grow over a run, and late ones save more than early ones"
         )
-        return [
-            say(
-                "In {n} runs of configurations with different counts, one occurrence of {s} takes {x} {more} "
-                "({low} to {high}) where there are twice as many: {so}.",
-                n=number_of(key(*base, "n_compared"), alike.n_compared),
-                s=Name(alike.section),
-                x=value,
-                more="longer" if more else "less",
-                low=low if more else high,
-                high=high if more else low,
-                so="late ones save more than early ones"
-                if more
-                else "the first may hold a warm-up that a cadence cannot save",
-            )
-        ]
-    return []
+    elif alike.finding in (occurrences.GROWING, occurrences.FALLING):
+        is_growing = alike.finding == occurrences.GROWING
+        names = ("growth", "growth_low", "growth_high")
+        values = [getattr(alike, name) for name in names]
+        keys, texts = [key(*base, name) for name in names], [share_text(abs(value)) for value in values]
+        x, *ends = Number.several(keys, values, texts)
+        low, high = ends if is_growing else ends[::-1]
+        yield say(
+            "In {n} runs of configurations with different counts, one occurrence of {s} takes {x} {more} "
+            "({low} to {high}) where there are twice as many: {so}.",
+            n=Number.count(key(*base, "n_compared"), alike.n_compared),
+            s=Name(alike.section),
+            x=x,
+            more="longer" if is_growing else "less",
+            low=low,
+            high=high,
+            so="late ones save more than early ones"
+            if is_growing
+            else "the first may hold a warm-up that a cadence cannot save",
+        )
 
 
 def _first(alike, which, so):
@@ -147,27 +130,25 @@ def _first(alike, which, so):
         "The first occurrence of {s} is the {which} in {n} of {of} runs, {x} as long as a later one: {so}.",
         s=Name(alike.section),
         which=which,
-        n=number_of(key(*base, f"n_{which}"), getattr(alike, f"n_{which}")),
-        of=number_of(key(*base, "n_recorded"), alike.n_recorded),
-        x=Number(key(*base, "first_ratio"), alike.first_ratio, ratio_text(alike.first_ratio)),
+        n=Number.count(key(*base, f"n_{which}"), getattr(alike, f"n_{which}")),
+        of=Number.count(key(*base, "n_recorded"), alike.n_recorded),
+        x=Number.of(key(*base, "first_ratio"), alike.first_ratio, ratio_text),
         so=so,
     )
 
 
-def assumed(alike):
+def _assumed(alike):
     """That occurrences are taken to be alike, and whether anything tells."""
     unknown = alike.loc[alike["finding"] == occurrences.UNKNOWN, "section"]
     if not len(unknown):
-        return []
-    return [
-        say(
-            "The bounds of a cadence take occurrences to be alike; of {s} the records do not tell.",
-            s=first_names(unknown, N_NAMED),
-        )
-    ]
+        return
+    yield say(
+        "The bounds of a cadence take occurrences to be alike; of {s} the records do not tell.",
+        s=first_names(unknown, N_NAMED),
+    )
 
 
-def alike_table(alike, n_runs):
+def _alike_table(alike, n_runs):
     """What `occurrences.alike` returns, where anything tells."""
     return Table(
         "alike",
@@ -197,18 +178,34 @@ def _speed_up(name, row):
     return Number(name, row.speed_up, ratio_text(row.speed_up, low, high))
 
 
-def what_a_bound_is(n_measured):
+def _what_a_bound_is(n_measured):
     """The sentence that these are upper bounds; `n_measured` knobs were turned."""
-    return [
-        say(
-            "These are upper bounds derived from the sections' shares: at most this is saved, if nothing "
-            "outside the sections changes. They are not measurements of changed runs{those}.",
-            those="; those stand below" if n_measured else "",
-        )
-    ]
+    yield say(
+        "These are upper bounds derived from the sections' shares: at most this is saved, if nothing outside "
+        "the sections changes. They are not measurements of changed runs{those}.",
+        those="; those stand below" if n_measured else "",
+    )
 
 
-def in_full(frame, name):
+def in_full(frame, name, limits, alike, n_runs, n_measured):
+    """How each bound is reached, behind a heading: in sentences, and in tables of which `name` is the "
+    "first."""
+    return More(
+        say("How each bound is reached: sections governed, ranges, speed-up"),
+        (
+            [*_what_a_bound_is(n_measured), *_assumed(alike)],
+            # In the order of the knobs.
+            Items(
+                join([_knob(row), *filter(None, [limits.get(row.knob)])])
+                for row in of_one_knob(frame).dropna(subset="bound").itertuples()
+            ),
+            _bounds_table(frame, name),
+            _alike_table(alike, n_runs),
+        ),
+    )
+
+
+def _bounds_table(frame, name):
     """What `analysis.knobs.bounds` returns: how each bound is reached, the smallest too."""
 
     def between(low, high):

@@ -1,12 +1,16 @@
-"""Tables and the figure of what changed between two collections."""
+"""Tables and the figure of what changed between two collections, and which scores and cost columns did."""
 
 import numpy as np
 
 from traincost.analysis import comparison as analysis
+from traincost.analysis.verdicts import TOO_FEW
+from traincost.columns import SCORE_PREFIX, column
 from traincost.printing import (
+    MISSING,
     SPACE,
     change_text,
     count,
+    difference_texts,
     effect_texts,
     percent,
     probability,
@@ -15,8 +19,7 @@ from traincost.printing import (
     two,
 )
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, cut, label_rows, percent_axis
-from traincost.results.numbers import number_of
-from traincost.results.prose import Number, say
+from traincost.results.prose import N_LISTED, N_NAMED, Name, Number, key, say, with_more
 from traincost.results.svg import INK, MUTED, REST, SERIES
 from traincost.results.tables import Bar, Heading, Table, as_printed
 
@@ -120,12 +123,11 @@ def _printed(frame, told, ends, one_way):
 
 
 def _chances(told, frame):
-    """Which rows can be told from chance."""
     if told.all():
         return say("Paired by configuration; every row changed by more than chance would explain.")
     if not told.any():
         return say("Paired by configuration; no row changed by more than chance would explain.")
-    muted = number_of("change.n_not_told", int((~told).sum()))
+    muted = Number.count("change.n_not_told", int((~told).sum()))
     return say("Paired by configuration; what chance would explain is muted ({n}).", n=muted)
 
 
@@ -195,7 +197,7 @@ def unpaired_table(frame):
     """The runs that have no counterpart."""
     return Table(
         "unpaired",
-        say("Runs without a pair: {n}.", n=Number("unpaired.n", len(frame), count(len(frame)))),
+        say("Runs without a pair: {n}.", n=Number.count("unpaired.n", len(frame))),
         (
             Heading("run_id", "run"),
             Heading("side", "side"),
@@ -203,6 +205,130 @@ def unpaired_table(frame):
             Heading("reason", "reason"),
         ),
         frame,
-        len(frame),
-        "unpaired runs",
+        filter="unpaired runs",
     )
+
+
+# -- scores and cost columns ---------------------------------------------------------------
+
+
+def scores_changed(columns):
+    """Which scores and cost columns changed, so that a speed-up that costs accuracy shows."""
+    if not len(columns):
+        yield say("Neither scores nor cost columns are recorded on both sides.")
+        return
+    for what, rows in (
+        ("score", columns[columns["column"].str.startswith(SCORE_PREFIX)]),
+        ("cost column", columns[columns["column"].str.startswith("cost_")]),
+    ):
+        moved = rows[rows["verdict"].isin((analysis.MORE, analysis.LESS))]
+        if len(moved):
+            yield say("Changed {w}{n:|s}: {rows}.", w=what, n=len(moved), rows=_moved(moved))
+        elif len(rows) and (rows["verdict"] == TOO_FEW).all():
+            yield say("There are too few runs to tell whether a {w} changed.", w=what)
+        elif len(rows):
+            within = _within(rows) if what == "score" else ""
+            yield say("No {w} changed that can be told from chance{within}.", w=what, within=within)
+
+
+def _within(rows):
+    """Say how much a score may have changed all the same: its interval."""
+    listed = []
+    varying = rows[rows["low"].notna() & rows["verdict"].ne(analysis.SAME)]
+    for row in varying.head(N_NAMED).itertuples():
+        keys = [key("column", row.column, end) for end in ("low", "high")]
+        texts = difference_texts(row.change, row.low, row.high, signed=True)[1:]
+        low, high = Number.several(keys, (row.low, row.high), texts)
+        name = Name(row.column.removeprefix(SCORE_PREFIX))
+        listed.append(say("{n} by {low} to {high}", n=name, low=low, high=high))
+    return say("[; the intervals allow for a change of {rows}]", rows=listed)
+
+
+def _moved(rows):
+    listed = [
+        say(
+            "{n} ({a} before, {b} after)",
+            n=Name(row.column.removeprefix(SCORE_PREFIX)),
+            a=_value(row.column, "before", row.before),
+            b=_value(row.column, "after", row.after),
+        )
+        for row in rows.head(N_LISTED).itertuples()
+    ]
+    what = rows["column"].iloc[0].partition("_")[0].partition(".")[0]
+    return with_more(listed, len(rows), f"{what}.n_more_changed")
+
+
+def _value(name, side, value):
+    return Number.of(key("column", name, side), value, column(name.removeprefix(SCORE_PREFIX)).text)
+
+
+def scores_table(frame):
+    """The scores before and after, and their change; None where there are none."""
+    scores = _columns_printed(frame[frame["column"].str.startswith(SCORE_PREFIX)])
+    if not len(scores):
+        return None
+    n = int(scores["n_configurations"].max())
+    told = scores["verdict"].isin((analysis.MORE, analysis.LESS))
+    return Table(
+        "scores",
+        say("Scores"),
+        (
+            Heading("name", "score", code=True),
+            Heading("before_text", "before", as_printed),
+            Heading("after_text", "after", as_printed),
+            Heading("difference", "change", as_printed),
+            Heading("p_family", "p", probability, hide_on_phone=True),
+        ),
+        scores.assign(row=["" if each else "quiet" for each in told]),
+        n,
+        "paired configurations",
+        note=say(
+            "Mean over {n} configurations; p family-wise (Holm).",
+            n=Number.count("columns.n_configurations", n),
+        ),
+        rows="row",
+    )
+
+
+def columns_table(frame):
+    """What `comparison.column_changes` returns."""
+    ratio = "of a cost the geometric mean of after / before, less one; of a score the mean difference"
+    printed = _columns_printed(frame)
+    return Table(
+        "columns",
+        say("Cost columns and scores before and after, over paired configurations"),
+        (
+            Heading("name", "column", code=True),
+            Heading("n_configurations", "configurations", count),
+            Heading("before_text", "before", as_printed),
+            Heading("after_text", "after", as_printed),
+            Heading("difference", "change", as_printed, ratio),
+            Heading("interval", "interval", as_printed, "95 %, t"),
+            Heading("p_family", "p", probability, "two-sided t, family-wise over the rows (Holm)"),
+            Heading("verdict", "verdict"),
+        ),
+        printed,
+        int(printed["n_configurations"].max()) if len(printed) else 0,
+        "paired configurations",
+        holds=("column",),
+    )
+
+
+def _columns_printed(frame):
+    names = [name.removeprefix(SCORE_PREFIX) for name in frame["column"]]
+    texts = {
+        f"{side}_text": [column(name).text(value) for name, value in zip(names, frame[side], strict=True)]
+        for side in ("before", "after")
+    }
+    changes = [_column_change(row) for row in frame.itertuples()]
+    difference, interval = zip(*changes, strict=True) if changes else ((), ())
+    return frame.assign(name=names, **texts, difference=difference, interval=interval)
+
+
+def _column_change(row):
+    """Print a change and its interval: of a cost in percent, of a score as a difference."""
+    if row.relative:
+        texts = [change_text(value) for value in (row.change, row.low, row.high)]
+    else:
+        texts = difference_texts(row.change, row.low, row.high, signed=True)
+    return texts[0] if row.change else "0", MISSING if np.isnan(row.low) else span(*texts[1:])

@@ -6,6 +6,7 @@ needs when it is asked, so that a wrong date costs nobody the import of pandas.
 
 import dataclasses
 import datetime
+import importlib
 import re
 
 from traincost.errors import ParameterError, require
@@ -15,26 +16,15 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 def check(**values):
-    """Raise `ParameterError` for a value that cannot be used; names without a check pass.
-
-    Parameters
-    ----------
-    **values
-        Of the parameters, of the types that the notebooks declare. None is no value.
-    """
+    """Raise `ParameterError` for a value that cannot be used; None, and names without a check, pass."""
     for name, value in values.items():
         if value is not None and name in _CHECKS:
             _CHECKS[name](name, value)
 
 
 def table(values):
-    """Return which column of a table of runs is what, of the parameters that say so.
-
-    Raises
-    ------
-    ParameterError
-        A unit is not known, or a key of `sections_columns` is none.
-    """
+    """Return which column of a table of runs is what, of the parameters that say so; refuse what cannot "
+    "be."""
     from traincost.reading.formats.table import Table
 
     return Table(**{f.name: values[f.name] for f in dataclasses.fields(Table) if f.name in values})
@@ -58,30 +48,11 @@ def _format(name, value):
     require(value in allowed, name, f"auto or one of {', '.join(allowed[1:])}", value)
 
 
-def _path_pattern(name, value):
-    from traincost.reading.formats.paths import PathPattern
-
-    if value:
-        PathPattern(value)
-
-
-def _knobs(name, value):
-    from traincost.analysis.knobs import knobs_of
-
-    knobs_of(value)
-
-
-def _section_kinds(name, value):
-    from traincost.analysis.kinds import checked_kinds
-
-    checked_kinds(value)
-
-
-def _scheduler(name, value):
-    if value:
-        from traincost.reading import engines
-
-        engines.check(value)
+def _by(module, function):
+    """Return a check that calls a function, which refuses a value; empty text is none."""
+    return lambda name, value: (
+        value == "" or getattr(importlib.import_module(f"traincost.{module}"), function)(value)
+    )
 
 
 def _links(name, value):
@@ -108,25 +79,12 @@ def _eras(name, value):
     require(list(value) == sorted(value), name, "dates in their order", value)
 
 
-def _region(name, value):
-    if value:
-        from traincost.estimation import energy
-
-        energy.intensity(value)
-
-
-def _prices(name, value):
-    from traincost.estimation import energy
-
-    energy.check_prices(value)
-
-
 _CHECKS = {
     "format": _format,
-    "path_pattern": _path_pattern,
+    "path_pattern": _by("reading.formats.paths", "PathPattern"),
     "links": _links,
-    "knobs": _knobs,
-    "section_kinds": _section_kinds,
+    "knobs": _by("analysis.knobs", "knobs_of"),
+    "section_kinds": _by("analysis.kinds", "checked_kinds"),
     "score_goal": lambda name, value: require(value in ("max", "min"), name, "one of max, min", value),
     "devices": _above_zero,
     "seeds": _above_zero,
@@ -143,12 +101,12 @@ _CHECKS = {
     "year_days": _above_zero,
     "window_days": _above_zero,
     "large_from": _date,
-    "region": _region,
-    "prices": _prices,
+    "region": _by("estimation.energy", "intensity"),
+    "prices": _by("estimation.energy", "check_prices"),
     "start": _date,
     "end": _date,
     "target_error": lambda name, value: require(0 < value < 1, name, "between 0 and 1", value),
     "n_draws": lambda name, value: require(value >= 100, name, "at least 100", value),
     "workers": lambda name, value: require(value >= 0, name, "at least 0", value),
-    "scheduler": _scheduler,
+    "scheduler": _by("reading.engines", "check"),
 }

@@ -1,71 +1,60 @@
 """Where the figures of systems, or printed claims, contradict each other: sentences and tables."""
 
+from traincost.estimation import contradictions as estimation
 from traincost.estimation.compute import SUSPICIOUS_UTILISATION
-from traincost.estimation.contradictions import (
-    APART,
-    APART_ASSUMED,
-    FINETUNE_APART,
-    IMPOSSIBLE,
-    PERCENTAGE,
-    PROJECTIONS,
-    SCOPES,
-    STATED_APART,
-    SUSPICIOUS,
-    WORDS,
-)
 from traincost.estimation.estimates import DISAGREE
 from traincost.printing import significant
-from traincost.results.numbers import first_names, key, number_of, plural
-from traincost.results.prose import Number, say
+from traincost.results.prose import Number, first_names, key, say
 from traincost.results.tables import Heading, Table, of_one, setting
 
 HUGE = 1e9  # from which a number of a claim is printed as a power of ten
 # Each kind of contradiction: the key of its count, and what is said of it.
 _KINDS = {
-    IMPOSSIBLE: (
+    estimation.IMPOSSIBLE: (
         "n_impossible",
-        "The implied utilisation of {n} {systems} is above one, which is impossible: one of the figures is "
-        "wrong ({who}).",
+        "The implied utilisation of {n} {n:system|systems} is above one, which is impossible: one of the "
+        "figures is wrong ({who}).",
     ),
-    APART_ASSUMED: (
+    estimation.APART_ASSUMED: (
         "n_apart_assumed",
-        "The two measures of {n} {systems} differ by more than a factor of {factor} at the utilisation that "
-        "is assumed, since none is stated ({who}).",
+        "The two measures of {n} {n:system|systems} differ by more than a factor of {factor} at the "
+        "utilisation that is assumed, since none is stated ({who}).",
     ),
-    APART: (
+    estimation.APART: (
         "n_apart",
-        "The two measures of {n} {systems} differ by more than a factor of {factor} at the utilisation that "
-        "is stated ({who}).",
+        "The two measures of {n} {n:system|systems} differ by more than a factor of {factor} at the "
+        "utilisation that is stated ({who}).",
     ),
-    SUSPICIOUS: (
+    estimation.SUSPICIOUS: (
         "n_suspicious",
-        "The implied utilisation of {n} {systems} is above {high}, which few implementations reach ({who}).",
+        "The implied utilisation of {n} {n:system|systems} is above {high}, which few implementations reach "
+        "({who}).",
     ),
-    STATED_APART: (
+    estimation.STATED_APART: (
         "n_stated",
-        "The total stated for {n} {systems} is more than a factor of {factor} from what the next best "
-        "evidence gives ({who}).",
+        "The total stated for {n} {n:system|systems} is more than a factor of {factor} from what the next "
+        "best evidence gives ({who}).",
     ),
-    FINETUNE_APART: (
+    estimation.FINETUNE_APART: (
         "n_finetune",
-        "What is stated for the fine-tuning of {n} {systems} is more than a factor of {factor} from what its "
-        "figures count to ({who}).",
+        "What is stated for the fine-tuning of {n} {n:system|systems} is more than a factor of {factor} from "
+        "what its figures count to ({who}).",
     ),
-    SCOPES: (
+    estimation.SCOPES: (
         "n_scopes",
-        "The operations of {n} {systems} trained from a base are above what the hardware named could do: one "
-        "of the figures is of the base ({who}).",
+        "The operations of {n} {n:system|systems} trained from a base are above what the hardware named "
+        "could do: one of the figures is of the base ({who}).",
     ),
-    WORDS: (
+    estimation.WORDS: (
         "n_words",
-        "The total stated for {n} {systems} is four thirds of the operations counted: words may stand for "
-        "tokens ({who}).",
+        "The total stated for {n} {n:system|systems} is four thirds of the operations counted: words may "
+        "stand for tokens ({who}).",
     ),
-    PERCENTAGE: (
+    estimation.PERCENTAGE: (
         "n_percentages",
-        "The utilisation of {n} {systems} stands as a percentage among fractions ({who}).",
+        "The utilisation of {n} {n:system|systems} stands as a percentage among fractions ({who}).",
     ),
-    PROJECTIONS: (
+    estimation.PROJECTIONS: (
         "n_projections",
         "The two forms of error against compute project totals more than a factor of {factor} apart.",
     ),
@@ -73,22 +62,12 @@ _KINDS = {
 
 
 def contradiction_blocks(own, claims, estimated):
-    """Return what is said and tabled of contradictions.
-
-    Parameters
-    ----------
-    own : DataFrame
-        Those among the systems' own figures (`estimation.contradictions.contradictions`).
-    claims : DataFrame
-        Those among printed claims (`estimation.contradictions.claim_contradictions`).
-    estimated : DataFrame
-        The estimates.
-    """
-    said = _own(own)
+    """Return what is said and tabled of contradictions: among the systems' own figures, and among printed "
+    "claims."""
+    said = [*_own(own)]
     if not said and not len(claims):
         said = [say("No contradiction was found among the figures.")]
-    said += _possible(own, estimated) + _printed(claims)
-    return said, _own_table(own), _claims_table(claims)
+    return [*said, *_possible(own, estimated), *_printed(claims)], _own_table(own), _claims_table(claims)
 
 
 def _own(own):
@@ -97,42 +76,31 @@ def _own(own):
         "factor": Number("contradictions.factor", DISAGREE, f"{DISAGREE:g}"),
         "high": Number("contradictions.high", SUSPICIOUS_UTILISATION, f"{SUSPICIOUS_UTILISATION:g}"),
     }
-    said = []
     for kind, (name, words) in _KINDS.items():
         who = own.loc[own["kind"].eq(kind), "subject"]
         if len(who):
-            n = number_of(key("contradictions", name), len(who))
-            systems = plural(len(who), "system")
-            said.append(say(words, n=n, systems=systems, who=first_names(who), **limits))
-    return said
+            n = Number.count(key("contradictions", name), len(who))
+            yield say(words, n=n, who=first_names(who), **limits)
 
 
 def _possible(own, estimated):
     """Say that no implied utilisation is impossible, where none is and there are some."""
     n = estimated["implied_utilisation"].notna().sum()
-    if not n or own["kind"].eq(IMPOSSIBLE).any():
-        return []
-    return [
-        say(
+    if n and not own["kind"].eq(estimation.IMPOSSIBLE).any():
+        yield say(
             "None of the implied utilisations ({n}) is above one, which would be impossible.",
-            n=number_of("utilisation.n", n),
+            n=Number.count("utilisation.n", n),
         )
-    ]
 
 
 def _printed(claims):
-    if not len(claims):
-        return []
-    return [say("Printed claims differ about {n}: name the source of any of them.", n=_things(claims))]
-
-
-def _things(claims):
-    n = number_of("contradictions.n_claims", len(claims))
-    return say("{n} {things}", n=n, things=plural(len(claims), "thing"))
+    if len(claims):
+        n = Number.count("contradictions.n_claims", len(claims))
+        yield say("Printed claims differ about {n} {n:thing|things}: name the source of any of them.", n=n)
 
 
 def _own_table(frame):
-    measures_alone = frame["kind"].isin([APART, APART_ASSUMED]).all()
+    measures_alone = frame["kind"].isin([estimation.APART, estimation.APART_ASSUMED]).all()
     return Table(
         "contradictions",
         say("Systems whose {what} disagree", what="two measures" if measures_alone else "figures"),
@@ -144,14 +112,12 @@ def _own_table(frame):
             Heading("ratio", "ratio", significant),
         ),
         frame.assign(between=_between(frame)),
-        len(frame),
-        "contradictions",
-        of_one(frame["subject"], "the system of the row"),
+        filter="contradictions",
+        origins=of_one(frame["subject"], "the system of the row"),
     )
 
 
 def _printed_claim(value):
-    """Print a claim with all its digits, and a huge one as a power of ten."""
     return significant(value) if abs(value) >= HUGE else setting(value)
 
 
@@ -171,8 +137,7 @@ def _claims_table(frame):
             Heading("second", "highest", _printed_claim),
         ),
         frame.astype({"first": float, "second": float}).assign(between=_between(frame)),
-        len(frame),
-        "claims printed in several places",
-        of_one(frame["subject"], "the claim of the row"),
+        filter="claims printed in several places",
+        origins=of_one(frame["subject"], "the claim of the row"),
         holds=("contradictions.n_claims",),
     )

@@ -6,24 +6,22 @@ import pandas as pd
 from traincost.analysis import costs as analysis
 from traincost.analysis.levels import level_runtimes
 from traincost.columns import column
-from traincost.printing import (
-    MISSING,
-    SPACE,
-    count,
-    energy,
-    money,
-    plus_minus,
-    share_text,
-    significant,
-    time_parts,
-)
+from traincost.printing import MISSING, SPACE, count, energy, money, plus_minus, share_text, significant
 from traincost.results import fluid
 from traincost.results.checks import check
-from traincost.results.numbers import N_NAMED, hours_of, names, number_of, plural
-from traincost.results.prose import Name, Number, Phrase, join, say
+from traincost.results.prose import N_NAMED, Name, Number, Phrase, names, say
 from traincost.results.result import More, Result
 from traincost.results.runs import listed
-from traincost.results.tables import MAX_COLUMNS, Bar, Heading, Origin, Table, as_printed, of_settings
+from traincost.results.tables import (
+    MAX_COLUMNS,
+    Bar,
+    Heading,
+    Origin,
+    Table,
+    as_printed,
+    of_settings,
+    part_of,
+)
 from traincost.results.utilisation import beside_costs
 from traincost.words import unique
 
@@ -80,9 +78,7 @@ def costs(runs, by=None, *, devices=1, price_per_hour=None, currency="USD", powe
         More(
             say("Runs that did not complete, by {f}", f=Name(axis.name)),
             (_unfinished_table(missing, axis.name),),
-        )
-        if len(missing)
-        else None,
+        ),
         prefix=name,
         of=runs.label,
     )
@@ -95,69 +91,40 @@ def rows_by(runs, by):
 
 
 def _said(table, order, n_superseded):
-    """What the cost columns do and do not say.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `analysis.costs.cost_table` returns it.
-    order : dict
-        As `analysis.costs.process_order` returns it.
-    n_superseded : int
-        As `analysis.costs.n_superseded` returns it.
-    """
-    said = []
+    """What the cost columns do and do not say; arguments as the functions of `analysis.costs` return them."""
     if "cost_memory_mib" in set(table["column"]):
-        said.append(
-            say(
-                "Memory is the peak of one worker process, never divided by workers or models: most of "
-                "it is there before the first model is built."
-            )
+        yield say(
+            "Memory is the peak of one worker process, never divided by workers or models: most of it is "
+            "there before the first model is built."
         )
     if n_superseded:
-        said.append(
-            say(
-                "Of several reports of one task in one configuration, the table has the latest: {n} {runs} "
-                "of earlier ones {are} not in it.",
-                n=number_of("cost.n_superseded", n_superseded),
-                runs=plural(n_superseded, "run"),
-                are="is" if n_superseded == 1 else "are",
-            )
+        yield say(
+            "Of several reports of one task in one configuration, the table has the latest: {n} {n:run|runs} "
+            "of earlier ones {n:is|are} not in it.",
+            n=Number.count("cost.n_superseded", n_superseded),
         )
     if order["n_processes"]:
-        said += _shared_processes(order)
-    return said
-
-
-def _shared_processes(order):
-    n = order["n_processes"]
-    return [
-        say(
-            "In {n} {reports} one process trained several seeds, which are not exchangeable: the first "
-            "carries the warm-up (it is the slowest in {first}), and later ones inherit the memory peak (it "
-            "never falls in {rises}), so memory is given without deviation there.",
-            n=number_of("process.n", n),
-            reports=plural(n, "report"),
-            first=number_of("process.n_first_slowest", order["n_first_slowest"]),
-            rises=number_of("process.n_memory_rises", order["n_memory_rises"]),
+        yield say(
+            "In {n} {n:report|reports} one process trained several seeds, which are not exchangeable: the "
+            "first carries the warm-up (it is the slowest in {first}), and later ones inherit the memory "
+            "peak (it never falls in {rises}), so memory is given without deviation there.",
+            n=Number.count("process.n", order["n_processes"]),
+            first=Number.count("process.n_first_slowest", order["n_first_slowest"]),
+            rises=Number.count("process.n_memory_rises", order["n_memory_rises"]),
         )
-    ]
 
 
 def _many_unfinished(table):
     """A warning for levels of which many runs were not completed."""
     flagged = table[table["flagged"].astype(bool)]
-    if not len(flagged):
-        return []
-    return [
-        say(
+    if len(flagged):
+        yield say(
             "{n} of {of} runs of {levels} did not complete: where these are the long ones, the means of the "
             "others are too low.",
             levels=names(flagged["level"].head(N_NAMED)),
-            n=number_of("unfinished.n", flagged["n_unfinished"].sum()),
-            of=number_of("unfinished.of", (flagged["n_unfinished"] + flagged["n_completed"]).sum()),
+            n=Number.count("unfinished.n", flagged["n_unfinished"].sum()),
+            of=Number.count("unfinished.of", (flagged["n_unfinished"] + flagged["n_completed"]).sum()),
         )
-    ]
 
 
 def _money(table, devices, price_per_hour, currency, power_w):
@@ -165,46 +132,34 @@ def _money(table, devices, price_per_hour, currency, power_w):
     total = table.iloc[-1]
     parts = []
     if "money" in table:
-        parts.append(
-            say(
-                "{m} at {price} an hour",
-                price=Number("spent.price_per_hour", price_per_hour, money(price_per_hour, currency)),
-                m=Number("spent.money", total["money"], money(total["money"], currency)),
-            )
-        )
+        price = Number("spent.price_per_hour", price_per_hour, money(price_per_hour, currency))
+        paid = Number("spent.money", total["money"], money(total["money"], currency))
+        parts.append(say("{m} at {price} an hour", m=paid, price=price))
     if "energy_kwh" in table:
-        parts.append(
-            say(
-                "{e} at {p}",
-                p=Number("spent.power_w", power_w, f"{significant(power_w)}{SPACE}W"),
-                e=Number("spent.energy_kwh", total["energy_kwh"], energy(total["energy_kwh"])),
-            )
-        )
-    n = total["n_runs"] + total["n_excluded"]
-    return [
-        say(
-            "{runs} took {h} of device time at {d} {noun} a run{spent}; {left}.",
-            runs=say("{n} run" if n == 1 else "The {n} runs", n=number_of("spent.n_runs", n)),
-            h=hours_of("spent.device_hours", total["device_hours"]),
-            d=number_of("spent.devices", devices),
-            noun=plural(devices, "device"),
-            spent=say(": {p}", p=parts) if parts else "",
-            left=_left_out(total, devices),
-        )
-    ]
+        power = Number("spent.power_w", power_w, f"{significant(power_w)}{SPACE}W")
+        used = Number.of("spent.energy_kwh", total["energy_kwh"], energy)
+        parts.append(say("{e} at {p}", e=used, p=power))
+    yield say(
+        "{n:|The }{n} {n:run|runs} took {h} of device time at {d} {d:device|devices} a run[: {spent}]; "
+        "{left}.",
+        n=Number.count("spent.n_runs", total["n_runs"] + total["n_excluded"]),
+        h=Number.hours("spent.device_hours", total["device_hours"]),
+        d=Number.count("spent.devices", devices),
+        spent=parts,
+        left=_left_out(total, devices),
+    )
 
 
 def _left_out(total, devices):
     if not total["n_excluded"]:
         return "no run was left out"
-    left = number_of("excluded.n", total["n_excluded"])
+    left = Number.count("excluded.n", total["n_excluded"])
     if not total["excluded_s"] > 0:
         return say("{n} more, left out of every statistic, took an unknown time", n=left)
     return say(
-        "{t} of it went into {n} {runs} that no statistic includes",
+        "{t} of it went into {n} {n:run|runs} that no statistic includes",
         n=left,
-        runs=plural(total["n_excluded"], "run"),
-        t=hours_of("spent.excluded_device_hours", total["excluded_s"] / 3600 * devices),
+        t=Number.hours("spent.excluded_device_hours", total["excluded_s"] / 3600 * devices),
     )
 
 
@@ -262,20 +217,13 @@ _ELSEWHERE = ("cost_runtime_s",)  # which stands beside every level's name elsew
 
 def _how(name, n, same):
     """What a cell is, what is the same in every row, and how many columns are not shown."""
-    said = [say("Mean ± sample deviation of two or more runs that can be compared.")]
-    if same:
-        said.append(
-            say("Same in every row: {all}.", all=[say("{a} {b}", a=Phrase(a), b=Name(b)) for a, b in same])
-        )
-    if n > MAX_COLUMNS:
-        said.append(
-            say(
-                "Columns beyond the first {n} of {all} are not shown.",
-                n=Number(f"{name}.n_shown", MAX_COLUMNS, count(MAX_COLUMNS)),
-                all=Number(f"{name}.n_columns", n, count(n)),
-            )
-        )
-    return join(said)
+    return say(
+        "Mean ± sample deviation of two or more runs that can be compared.[ Same in every row: {same}.][ "
+        "Columns beyond the first {n} of {all} are not shown.]",
+        same=[say("{a} {b}", a=Phrase(a), b=Name(b)) for a, b in same],
+        n=Number.count(f"{name}.n_shown", MAX_COLUMNS),
+        all=Number.count(f"{name}.n_columns", n) if n > MAX_COLUMNS else None,
+    )
 
 
 _SUMMARY = ["column", "mean", "std", "shared_process"]
@@ -288,13 +236,11 @@ def mean_and_deviation(row):
     """
     if np.isnan(row.mean):
         return MISSING
-    unit = column(row.column).unit
-    mean = column(row.column).text(row.mean)
-    if row.column == "cost_memory_mib" and row.shared_process:
-        return mean
-    if row.std == 0 and unit == "count":
-        return mean
-    return plus_minus(row.mean, row.std, time=unit == "s")
+    what = column(row.column)
+    is_inherited = row.column == "cost_memory_mib" and row.shared_process
+    if is_inherited or (row.std == 0 and what.unit == "count"):
+        return what.text(row.mean)
+    return plus_minus(row.mean, row.std, time=what.unit == "s")
 
 
 def _spent_table(frame, name, currency, members, runs):
@@ -316,21 +262,17 @@ def _spent_table(frame, name, currency, members, runs):
     )
     n_all = int(total[["n_runs", "n_excluded"]].sum())
     alike = levels["n_runs"].nunique() == 1
-    printed = {"share": share_text, "spent_s": lambda value: time_parts([value], whole)[0]}
     return Table(
         "spent",
         say("Time spent by {f}", f=Name(name)),
         (
             Heading("label", name),
-            Heading("share", "share", printed["share"], bar=Bar(colour="colour")),
-            Heading("spent_s", "time", printed["spent_s"]),
-            *(() if alike else (Heading("n_runs", "runs", count, hide_on_phone=True),)),
-            *(
-                (Heading("n_excluded", "left out", count, "their time is counted here", hide_on_phone=True),)
-                if total["n_excluded"]
-                else ()
-            ),
-            *((Heading("money", currency, money, hide_on_phone=True),) if "money" in frame else ()),
+            Heading("share", "share", share_text, bar=Bar(colour="colour")),
+            Heading("spent_s", "time", part_of(whole)),
+            None if alike else Heading("n_runs", "runs", count, hide_on_phone=True),
+            total["n_excluded"]
+            and Heading("n_excluded", "left out", count, "their time is counted here", hide_on_phone=True),
+            "money" in frame and Heading("money", currency, money, hide_on_phone=True),
         ),
         shown.drop(columns="mean_s"),
         n_all,
@@ -339,11 +281,7 @@ def _spent_table(frame, name, currency, members, runs):
             *of_settings([name], zip(levels["level"], strict=True), members, "all runs"),
             Origin(n_all, "all runs"),
         ),
-        note=say(
-            "{n} {runs} each.",
-            n=number_of("spent.n_each", levels["n_runs"].iloc[0]),
-            runs=plural(levels["n_runs"].iloc[0], "run"),
-        )
+        note=say("{n} {n:run|runs} each.", n=Number.count("spent.n_each", levels["n_runs"].iloc[0]))
         if alike
         else None,
         rows="row",
@@ -351,7 +289,7 @@ def _spent_table(frame, name, currency, members, runs):
 
 
 def _unfinished_table(frame, name):
-    """What `analysis.costs.unfinished` returns."""
+    n_runs = frame["n_completed"] + frame["n_unfinished"]
     return Table(
         "unfinished",
         say("Runs of each level that were not completed; its means are of the others."),
@@ -362,10 +300,10 @@ def _unfinished_table(frame, name):
             Heading("share", "share not completed", share_text),
         ),
         frame,
-        int(frame["n_completed"].sum() + frame["n_unfinished"].sum()),
+        int(n_runs.sum()),
         "completed and unfinished runs",
         origins=tuple(
             Origin(int(n), f"completed and unfinished runs where {name} = {level}")
-            for level, n in zip(frame["level"], frame["n_completed"] + frame["n_unfinished"], strict=True)
+            for level, n in zip(frame["level"], n_runs, strict=True)
         ),
     )

@@ -12,8 +12,7 @@ from traincost.measure.meter import parameters as parameters_of
 from traincost.printing import count as as_count
 from traincost.printing import significant
 from traincost.reading.formats.files import Unreadable, parse_json, read_bytes
-from traincost.results.numbers import key, number_of, plural
-from traincost.results.prose import Name, Number, say
+from traincost.results.prose import Name, Number, key, plural, say
 from traincost.results.result import Result
 from traincost.results.tables import Heading, Table
 
@@ -106,6 +105,7 @@ def _of_config(given, tokens, context):
     unit = model.unit
     of_all = f"of {_printed(found.tokens)} {plural(found.tokens, unit)}"
     seen = f"a sequence of {found.context:,} tokens" if unit == "token" else f"one {unit}"
+    per = f"forward, {{}}, per {unit}".format
     rows = [
         ("parameters", model.parameters, "", ", ".join(model.notes)),
         ("active parameters", model.active_parameters, "", f"that one {unit} uses"),
@@ -115,20 +115,10 @@ def _of_config(given, tokens, context):
             "",
             "without embeddings, positions and head",
         ),
+        (per("linear"), found.linear_flop_per_token, "FLOP", "2 × the weights that multiply it"),
+        (per("attention"), found.attention_full_flop_per_token, "FLOP", f"all scores of {seen}"),
         (
-            f"forward, linear, per {unit}",
-            found.linear_flop_per_token,
-            "FLOP",
-            "2 × the weights that multiply it",
-        ),
-        (
-            f"forward, attention, per {unit}",
-            found.attention_full_flop_per_token,
-            "FLOP",
-            f"all scores of {seen}",
-        ),
-        (
-            f"forward, causal attention, per {unit}",
+            per("causal attention"),
             found.attention_causal_flop_per_token,
             "FLOP",
             "the scores that masks and windows leave",
@@ -149,37 +139,30 @@ def _of_config(given, tokens, context):
 
 
 def _said(model, found, of_all):
-    memory = found.weights_bytes + found.gradients_bytes + found.optimizer_bytes
-    share = found.attention_full_flop_per_token / found.linear_flop_per_token
-    return [
-        say(
-            "A {family} model of {n} parameters{active}.",
-            family=Name(model.family),
-            n=number_of("count.parameters", model.parameters),
-            active=say(
-                ", {n} of them active", n=number_of("count.active_parameters", model.active_parameters)
-            )
-            if model.active_parameters < model.parameters
-            else "",
-        ),
-        say(
-            "Training it takes {flop} FLOP ({of}), {causal} with causal attention alone, and {more} executed "
-            "where all activations are recomputed.",
-            flop=_flop("flop", found.flop),
-            of=of_all,
-            causal=_flop("flop_causal", found.flop_causal),
-            more=_flop("flop_recomputed", found.flop_recomputed),
-        ),
-        say(
-            "Attention adds {share} % to the linear layers at {n} tokens of context.",
-            share=Number("count.attention_share", share, significant(100 * share, 2)),
-            n=number_of("count.context", found.context),
-        ),
-        say(
-            "Weights, gradients and Adam take {gib} GiB, without activations.",
-            gib=Number("count.memory_gib", memory / GIB, significant(memory / GIB, 3)),
-        ),
-    ]
+    memory_gib = (found.weights_bytes + found.gradients_bytes + found.optimizer_bytes) / GIB
+    attention = found.attention_full_flop_per_token / found.linear_flop_per_token
+    is_sparse = model.active_parameters < model.parameters
+    yield say(
+        "A {family} model of {n} parameters[, {active} of them active].",
+        family=Name(model.family),
+        n=Number.count("count.parameters", model.parameters),
+        active=Number.count("count.active_parameters", model.active_parameters) if is_sparse else None,
+    )
+    yield say(
+        "Training it takes {flop} FLOP ({of}), {causal} with causal attention alone, and {more} executed "
+        "where all activations are recomputed.",
+        flop=_flop("flop", found.flop),
+        of=of_all,
+        causal=_flop("flop_causal", found.flop_causal),
+        more=_flop("flop_recomputed", found.flop_recomputed),
+    )
+    yield say(
+        "Attention adds {share} % to the linear layers at {n} tokens of context.",
+        share=Number("count.attention_share", attention, significant(100 * attention, 2)),
+        n=Number.count("count.context", found.context),
+    )
+    memory = Number.of("count.memory_gib", memory_gib, significant)
+    yield say("Weights, gradients and Adam take {gib} GiB, without activations.", gib=memory)
 
 
 def _flop(name, value):
@@ -196,15 +179,12 @@ def _of_module(module, inputs, tokens):
     each = forward / units
     total = each * architectures.FORWARD_BACKWARD * (tokens or 1)
     of_all = f"of {_printed(tokens or 1)} {plural(tokens or 1, unit)}"
-    if frozen:
-        note = f"3 × forward, {of_all}: an upper figure, as {frozen:,} parameters are frozen"
-    else:
-        note = f"3 × forward, {of_all}"
+    upper = f": an upper figure, as {frozen:,} parameters are frozen" if frozen else ""
     rows = [
         ("parameters", n, "", "shared ones once"),
         ("frozen parameters", frozen, "", "that gradient descent does not move"),
         (f"forward, per {unit}", each, "FLOP", f"counted as it ran on {units:,} {plural(units, unit)}"),
-        ("training", total, "FLOP", note),
+        ("training", total, "FLOP", f"3 × forward, {of_all}{upper}"),
         ("training, all activations recomputed", total / 3 * 4, "FLOP", f"4 × forward, {of_all}"),
         ("weights", architectures.BYTES_OF_WEIGHTS * n, "bytes", "bf16"),
         ("gradients", architectures.BYTES_OF_GRADIENTS * (n - frozen), "bytes", "bf16"),
@@ -219,15 +199,14 @@ def _of_module(module, inputs, tokens):
     said = [
         say(
             "{n} parameters; a forward pass takes {f} FLOP per {unit}.",
-            n=number_of("count.parameters", n),
+            n=Number.count("count.parameters", n),
             f=_flop("forward", each),
             unit=unit,
         ),
         say("Training takes {flop} FLOP ({of}).", flop=_flop("flop", total), of=of_all),
         say(
-            "{n} {kinds} ran that count as nothing: element-wise ones, views and look-ups.",
-            n=number_of("count.n_uncounted", len(kinds)),
-            kinds=plural(len(kinds), "operator"),
+            "{n} {n:operator|operators} ran that count as nothing: element-wise ones, views and look-ups.",
+            n=Number.count("count.n_uncounted", len(kinds)),
         ),
     ]
     return rows, type(module).__name__, said
@@ -257,8 +236,7 @@ def _table(frame):
             Heading("note", "note"),
         ),
         frame,
-        len(frame),
-        "the model",
+        filter="the model",
     )
 
 

@@ -7,10 +7,9 @@ from traincost.printing import count, share_text, time_parts, time_text, time_un
 from traincost.results import fluid
 from traincost.results.figures import Figure, axes_of, label_rows
 from traincost.results.names import hue
-from traincost.results.numbers import N_NAMED, duration, key, plural
-from traincost.results.prose import Name, Number, say
+from traincost.results.prose import N_NAMED, Name, Number, key, plural, say
 from traincost.results.svg import MUTED, REST, SERIES
-from traincost.results.tables import Bar, Heading, Table, as_printed
+from traincost.results.tables import Bar, Heading, Table, as_printed, part_of
 
 ALIKE = 0.05  # relative: what one call took, closer than this, is much the same
 AS_OFTEN = 0.005  # relative: counts closer than this are as often
@@ -22,8 +21,8 @@ def mean_change(decomposition):
     d = decomposition
     return say(
         "Mean runtime over all runs went from {a} to {b}, a change of {c}; the parts below sum to it.",
-        a=duration("mean.before_s", d.before_s),
-        b=duration("mean.after_s", d.after_s),
+        a=Number.time("mean.before_s", d.before_s),
+        b=Number.time("mean.after_s", d.after_s),
         c=_signed("mean.change_s", d.change_s, d.change_s),
     )
 
@@ -44,67 +43,44 @@ def _part(row, change_s):
         return say("{t} come from other configurations having been run, or in other shares.", t=total)
     if np.isnan(row.count_s):
         return say("{p}: {t}.", p=Name(row.part), t=total)
-    times, call = _times(base, row), _cost(base, row)
-    if not row.count_s or not row.call_s:
-        return say(
-            "{p}: {t}, because {why}{once}.",
-            p=Name(row.part),
-            t=total,
-            why=call if row.call_s else times,
-            once=_once(base, row),
-        )
-    return say(
-        "{p}: {t}, of which {n} because {times}, and {c} because {call}{once}.",
-        once=_once(base, row),
-        p=Name(row.part),
-        t=total,
-        n=_signed(key(*base, "count_s"), row.count_s, change_s),
-        times=times,
-        c=_signed(key(*base, "call_s"), row.call_s, change_s),
-        call=call,
-    )
+    parts = {
+        "p": Name(row.part),
+        "t": total,
+        "n": _signed(key(*base, "count_s"), row.count_s, change_s),
+        "times": say(
+            "it ran {b} instead of {a} times a run",
+            a=Number.of(key(*base, "count_before"), row.count_before, count),
+            b=Number.of(key(*base, "count_after"), row.count_after, count),
+        ),
+        "c": _signed(key(*base, "call_s"), row.call_s, change_s),
+        "call": say(
+            "one call took {b} instead of {a}",
+            a=Number.time(key(*base, "call_before_s"), row.call_before_s),
+            b=Number.time(key(*base, "call_after_s"), row.call_after_s),
+        ),
+        "once": _once(base, row),
+    }
+    if row.count_s and row.call_s:
+        return say("{p}: {t}, of which {n} because {times}, and {c} because {call}{once}.", **parts)
+    because = "{call}" if row.call_s else "{times}"
+    return say(f"{{p}}: {{t}}, because {because}{{once}}.", **parts)
 
 
 def _once(base, row):
     """Say what is known of seconds that a part takes whatever its count."""
     if abs(row.once_s) >= TELLING * abs(row.total_s):
-        first_s = time_parts([row.once_s], row.total_s, signed=True)[0]
-        return say(
-            " ({s} of it by the first call of a run alone: a warm-up)",
-            s=Number(key(*base, "once_s"), float(row.once_s), first_s),
-        )
-    if not row.count_s or row.count_before == 0 or row.count_after == 0:
-        return ""  # its count is the same, or it did not run at all on a side
+        first = _signed(key(*base, "once_s"), row.once_s, row.total_s)
+        return say(" ({s} of it by the first call of a run alone: a warm-up)", s=first)
+    if not row.count_s or row.count_before == 0 or row.count_after == 0 or row.fixed_s == 0:
+        return ""  # its count is the same, it did not run at all on a side, or nothing is fixed
     if np.isnan(row.fixed_s):
         return say(" (assuming no warm-up, as its counts changed too much alike to tell one)")
-    if not row.fixed_s:
-        return ""
-    seconds = duration(key(*base, "fixed_s"), row.fixed_s)
+    seconds = Number.time(key(*base, "fixed_s"), row.fixed_s)
     return say(" (besides {s} a run that do not grow with its calls)", s=seconds)
 
 
-def _times(base, row):
-    return say(
-        "it ran {b} instead of {a} times a run",
-        a=_count(key(*base, "count_before"), row.count_before),
-        b=_count(key(*base, "count_after"), row.count_after),
-    )
-
-
-def _cost(base, row):
-    return say(
-        "one call took {b} instead of {a}",
-        a=duration(key(*base, "call_before_s"), row.call_before_s),
-        b=duration(key(*base, "call_after_s"), row.call_after_s),
-    )
-
-
 def _signed(name, value, total_s):
-    return Number(name, float(value), time_parts([value], total_s, signed=True)[0])
-
-
-def _count(name, value):
-    return Number(name, float(value), count(value))
+    return Number.of(name, value, part_of(total_s, signed=True))
 
 
 def draw_parts(parts):
@@ -180,12 +156,10 @@ def _how_often(row):
         return f"ran {count(row.count_after)} instead of {count(row.count_before)} {times}"
     if not row.call_before_s > 0 or np.isnan(row.call_after_s):
         return "ran as often"
-    ratio = row.call_after_s / row.call_before_s
-    if abs(ratio - 1) < ALIKE:
+    if abs(row.call_after_s / row.call_before_s - 1) < ALIKE:
         return "ran as often; one call took much the same"
-    return (
-        f"ran as often; one call took {time_text(row.call_after_s)} instead of {time_text(row.call_before_s)}"
-    )
+    before, after = time_text(row.call_before_s), time_text(row.call_after_s)
+    return f"ran as often; one call took {after} instead of {before}"
 
 
 def parts_in_full(frame, n_runs):
@@ -206,7 +180,7 @@ def parts_in_full(frame, n_runs):
             Heading("fixed_s", "whatever its count", time_text, "a run: 0 none found, – cannot be told"),
             Heading("count_s_text", "by how often", as_printed, "midpoint weights: no order is preferred"),
             Heading("call_s_text", "by what a call costs", as_printed),
-            *([Heading("once_s_text", "by first calls", as_printed)] if frame["once_s"].any() else []),
+            frame["once_s"].any() and Heading("once_s_text", "by first calls", as_printed),
             Heading("total_s_text", "in all", as_printed),
         ),
         frame.assign(**texts),

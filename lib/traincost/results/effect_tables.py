@@ -5,8 +5,7 @@ import numpy as np
 from traincost.analysis import verdicts
 from traincost.printing import count, probability, two
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, label_rows
-from traincost.results.numbers import number_of
-from traincost.results.prose import say
+from traincost.results.prose import Number, say
 from traincost.results.svg import INK, SERIES
 from traincost.results.tables import Bar, Heading, Table
 
@@ -64,13 +63,13 @@ def effects_table(frame, what):
         n,
         holds=("effects", "start_order", "far", "response"),
         note=say(
-            "η² of {n} runs; the upright line and chance are what an unrelated setting reaches on "
-            "average. p: family-wise, {b} permutations.{fixed}",
+            "η² of {n} runs; the upright line and chance are what an unrelated setting reaches on average. "
+            "p: family-wise, {b} permutations.{fixed}",
             fixed=" A setting that another fixes is tested on the means of that one's levels."
             if (frame["fixed_by"] != "").any()
             else "",
-            n=number_of("effects.n_runs", n),
-            b=number_of("effects.n_permutations", frame["n_permutations"].max() if len(frame) else 0),
+            n=Number.count("effects.n_runs", n),
+            b=Number.count("effects.n_permutations", frame["n_permutations"].max() if len(frame) else 0),
         ),
         rows="row",
         drawn=Figure("effects", frame, draw_effects, say("Effect of each setting."), (what,)),

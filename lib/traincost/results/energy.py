@@ -11,9 +11,8 @@ from traincost.estimation import energy as estimation
 from traincost.estimation.uncertainty import LEVEL
 from traincost.printing import count, percent, significant, two
 from traincost.reading.formats.files import Unreadable, read_bytes
-from traincost.results.numbers import key, number_of, plural
-from traincost.results.prose import Number, say
-from traincost.results.result import Result
+from traincost.results.prose import Number, key, say
+from traincost.results.result import More, Result
 from traincost.results.tables import Heading, Origin, Table, of_one
 
 ALL = "all"  # of the row with the sums
@@ -24,132 +23,94 @@ _MASSES = ((1e3, "t"), (1.0, "kg"), (1e-3, "g"))
 def _scaled(name, value, units):
     """Return a number in the largest unit in which it is one at least."""
     size, unit = next(((size, unit) for size, unit in units if abs(value) >= size), units[-1])
-    return Number(key("energy", name), float(value), f"{significant(value / size, 3)} {unit}")
+    return Number(key("energy", name), float(value), f"{significant(value / size)} {unit}")
 
 
 def energy_blocks(found):
-    """Return what is said and tabled of energy, CO₂ and money.
-
-    Parameters
-    ----------
-    found : DataFrame
-        As `estimation.energy.estimate_energy` returns it.
-    """
+    """Return what is said and tabled of energy, CO₂ and money (`estimation.energy.estimate_energy`)."""
     if not len(found):
         return ([say("No system has hours of devices or a measured energy, so neither is known.")],)
     said = [*_hours(found), *_energies(found), *_carbon(found), *_money(found), *_boundary(found)]
-    return said, _table(found), _assumed_table(found)
+    tables = _table(found), _assumed_table(found)
+    return said, More(say("Energy, CO₂ and money of each, and what is assumed"), tables)
 
 
 def _hours(found):
     hours = found["device_hours"].dropna()
-    if not len(hours):
-        return []
-    return [
-        say(
-            "{n} {systems} took {hours} device-hours.",
-            n=number_of("energy.n_hours", len(hours)),
-            systems=plural(len(hours), "system"),
-            hours=Number("energy.device_hours", float(hours.sum()), significant(hours.sum(), 3)),
+    if len(hours):
+        yield say(
+            "{n} {n:system|systems} took {hours} device-hours.",
+            n=Number.count("energy.n_hours", len(hours)),
+            hours=Number.of("energy.device_hours", hours.sum(), significant),
         )
-    ]
 
 
-_KINDS = (
-    estimation.MEASURED,
-    estimation.SAMPLED,
-    estimation.STATED,
-    estimation.BY_POWER,
-    estimation.BY_TDP,
-)
+_KINDS = (estimation.MEASURED, estimation.SAMPLED, estimation.STATED, estimation.BY_POWER, estimation.BY_TDP)
 
 
 def _energies(found):
     known = found[found["energy_kwh"].notna()]
-    if not len(known):
-        return []
     counts = known["evidence"].value_counts()
     kinds = [
-        say("{n} {how}", n=number_of(key("energy", "n", kind), counts[kind]), how=kind)
+        say("{n} {how}", n=Number.count(key("energy", "n", kind), counts[kind]), how=kind)
         for kind in _KINDS
         if counts.get(kind, 0)
     ]
+    if not len(known):
+        return
     # Errors of the same assumptions do not average out, so the ends are summed.
-    return [
-        say(
-            "The energy of {n} {systems} ({kinds}) is {total} in all ({low} to {high}).",
-            n=number_of("energy.n", len(known)),
-            systems=plural(len(known), "system"),
-            kinds=kinds,
-            total=_scaled("total_kwh", known["energy_kwh"].sum(), _UNITS),
-            low=_scaled("total_low_kwh", known["energy_low"].sum(), _UNITS),
-            high=_scaled("total_high_kwh", known["energy_high"].sum(), _UNITS),
-        )
-    ]
+    yield say(
+        "The energy of {n} {n:system|systems} ({kinds}) is {total} in all ({low} to {high}).",
+        n=Number.count("energy.n", len(known)),
+        kinds=kinds,
+        total=_scaled("total_kwh", known["energy_kwh"].sum(), _UNITS),
+        low=_scaled("total_low_kwh", known["energy_low"].sum(), _UNITS),
+        high=_scaled("total_high_kwh", known["energy_high"].sum(), _UNITS),
+    )
 
 
 def _carbon(found):
     known = found[found["co2_kg"].notna()]
-    if not len(known):
-        return [
-            say("No region is known, so no CO₂ is: the worst grid emits a hundred times what the best does.")
-        ]
-    return [
-        say(
+    if len(known):
+        yield say(
             "Where the grid is known ({n}), that is {total} of CO₂-equivalent ({low} to {high}), by the mean "
             "of the grid and not by what its buyers contracted.",
-            n=number_of("energy.n_co2", len(known)),
+            n=Number.count("energy.n_co2", len(known)),
             total=_scaled("co2_kg", known["co2_kg"].sum(), _MASSES),
             low=_scaled("co2_low_kg", known["co2_low"].sum(), _MASSES),
             high=_scaled("co2_high_kg", known["co2_high"].sum(), _MASSES),
         )
-    ]
+    else:
+        yield say(
+            "No region is known, so no CO₂ is: the worst grid emits a hundred times what the best does."
+        )
 
 
 def _money(found):
     known = found[found["money_low"].notna()]
-    if not len(known):
-        return []
-    return [
-        say(
-            "At the prices given, the device-hours of {n} {systems} cost {low} to {high}.",
-            n=number_of("energy.n_money", len(known)),
-            systems=plural(len(known), "system"),
-            low=Number(
-                "energy.money_low", float(known["money_low"].sum()), significant(known["money_low"].sum(), 3)
-            ),
-            high=Number(
-                "energy.money_high",
-                float(known["money_high"].sum()),
-                significant(known["money_high"].sum(), 3),
-            ),
+    if len(known):
+        yield say(
+            "At the prices given, the device-hours of {n} {n:system|systems} cost {low} to {high}.",
+            n=Number.count("energy.n_money", len(known)),
+            low=Number.of("energy.money_low", known["money_low"].sum(), significant),
+            high=Number.of("energy.money_high", known["money_high"].sum(), significant),
         )
-    ]
 
 
 def _boundary(found):
-    said = [say("Left out are {what}.", what=estimation.LEFT_OUT)]
     if _is_assumed(found):
-        said.insert(
-            0,
-            say(
-                "Where only the rated power is known, a device draws {large} of it on average in a large "
-                "training ({a} to {b}), the server {server} times its devices, the facility {pue} times its "
-                "servers: assumed, each with its range.",
-                large=Number(
-                    "energy.ratio", estimation.LARGE_RATIO.value, percent(estimation.LARGE_RATIO.value, 0)
-                ),
-                a=Number(
-                    "energy.ratio_low", estimation.LARGE_RATIO.low, percent(estimation.LARGE_RATIO.low, 0)
-                ),
-                b=Number(
-                    "energy.ratio_high", estimation.LARGE_RATIO.high, percent(estimation.LARGE_RATIO.high, 0)
-                ),
-                server=Number("energy.server", estimation.SERVER.value, f"{estimation.SERVER.value:g}"),
-                pue=Number("energy.pue", estimation.PUE.value, f"{estimation.PUE.value:g}"),
-            ),
+        large = estimation.LARGE_RATIO
+        yield say(
+            "Where only the rated power is known, a device draws {large} of it on average in a large "
+            "training ({low} to {high}), the server {server} times its devices, the facility {pue} times its "
+            "servers: assumed, each with its range.",
+            large=Number.of("energy.ratio", large.value, percent),
+            low=Number.of("energy.ratio_low", large.low, percent),
+            high=Number.of("energy.ratio_high", large.high, percent),
+            server=Number.of("energy.server", estimation.SERVER.value, "{:g}".format),
+            pue=Number.of("energy.pue", estimation.PUE.value, "{:g}".format),
         )
-    return said
+    yield say("Left out are {what}.", what=estimation.LEFT_OUT)
 
 
 def _is_assumed(found):
@@ -157,7 +118,6 @@ def _is_assumed(found):
 
 
 def _assumed_table(found):
-    """The factors that are assumed where only a rated power is known."""
     factors = {
         "mean power of a device over its rated one, large training": estimation.LARGE_RATIO,
         "the same, small training": estimation.SMALL_RATIO,
@@ -170,7 +130,7 @@ def _assumed_table(found):
         "energy-assumed",
         say(
             "What is assumed where only a rated power is known, each with its range of {level}.",
-            level=Number("energy.level", LEVEL, percent(LEVEL)),
+            level=Number.of("energy.level", LEVEL, percent),
         ),
         (
             Heading("factor", "factor"),
@@ -207,11 +167,8 @@ def _table(found):
             Heading("boundary", "boundary"),
             Heading("co2_kg", "kg CO₂e", significant, "location-based"),
             Heading("region", "grid"),
-            *(
-                [Heading("money_low", "money from", count), Heading("money_high", "money to", count)]
-                if with_money
-                else []
-            ),
+            with_money and Heading("money_low", "money from", count),
+            with_money and Heading("money_high", "money to", count),
             Heading("how", "how"),
         ),
         _with_total(found),
@@ -257,9 +214,9 @@ def emissions(path, name=""):
     total, assumed = found["energy_kwh"].sum(), found["assumed_kwh"].sum()
     said = [
         say(
-            "{n} {runs} took {total}, of which {assumed} is assumed and not measured; PUE is not in it.",
-            n=number_of("energy.n", len(found)),
-            runs=plural(len(found), "run"),
+            "{n} {n:run|runs} took {total}, of which {assumed} is assumed and not measured; PUE is not in "
+            "it.",
+            n=Number.count("energy.n", len(found)),
             total=_scaled("total_kwh", total, _UNITS),
             assumed=_scaled("assumed_kwh", assumed, _UNITS),
         )
@@ -269,7 +226,7 @@ def emissions(path, name=""):
             say(
                 "Of {n} rows, those of other processes of one machine, and earlier ones of a run, are left "
                 "out.",
-                n=number_of("energy.n_rows", len(rows)),
+                n=Number.count("energy.n_rows", len(rows)),
             )
         )
     table = Table(
@@ -287,8 +244,7 @@ def emissions(path, name=""):
             Heading("note", "note"),
         ),
         found,
-        len(found),
-        "runs of the file",
-        of_one(found["run_id"]),
+        filter="runs of the file",
+        origins=of_one(found["run_id"]),
     )
     return Result.showing("emissions", found, said, table, prefix=name, of=os.path.basename(path))

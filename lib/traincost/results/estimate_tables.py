@@ -10,8 +10,7 @@ from traincost.estimation.estimates import DISAGREE
 from traincost.estimation.uncertainty import LEVEL
 from traincost.printing import SPACE, percent, power, significant, two
 from traincost.results.figures import Figure, axes_of, label_rows, powers_of_ten
-from traincost.results.numbers import key, number_of, plural
-from traincost.results.prose import Name, Number, Phrase, join, say
+from traincost.results.prose import Name, Number, Phrase, key, say
 from traincost.results.svg import INK, SERIES
 from traincost.results.tables import Bar, Heading, Table, of_one
 
@@ -53,11 +52,9 @@ def span_of(known):
     for end, value in ends.items():
         printed = flop(key("estimates", end), value)
         alike = known.loc[[flop("", v).text == printed.text for v in known["value_flop"]], "system"]
-        n = number_of(key("estimates", f"n_{end}"), len(alike))
-        whose = say("{n} {systems} alike in these digits", n=n, systems=plural(len(alike), systems_of(known)))
-        if len(alike) == 1:
-            whose = named(alike.iloc[0], known)
-        said[end] = say("{a} ({x})", a=printed, x=whose)
+        n = Number.count(key("estimates", f"n_{end}"), len(alike))
+        whose = say("{n} {what}{n:|s} alike in these digits", n=n, what=systems_of(known))
+        said[end] = say("{a} ({x})", a=printed, x=named(alike.iloc[0], known) if len(alike) == 1 else whose)
     return said
 
 
@@ -108,9 +105,8 @@ def estimates_table(frame):
             Heading("implied_utilisation", "implied utilisation", two, hide_on_phone=True),
         ),
         printed,
-        len(frame),
-        "systems that were read",
-        of_one(frame["system"], "the system of the row"),
+        filter="systems that were read",
+        origins=of_one(frame["system"], "the system of the row"),
         holds=("estimates", "systems", "utilisation", "stated"),
         note=_marks(known),
         drawn=Figure.of("estimates", estimation.by_date(known), draw_estimates, _caption),
@@ -139,18 +135,18 @@ def arxiv(source):
 
 def _marks(known):
     """What line, upright and asterisk mean."""
-    line = Number("estimates.level", LEVEL, percent(LEVEL))
-    upright = "; upright: the next best evidence" if known["check_flop"].gt(0).any() else ""
-    said = say("Line: interval of {line}{upright}.", line=line, upright=upright)
-    if not known["method"].isin(ASSUMING).any():
-        return said
-    return join([said, say("* a utilisation, or the active share of experts, is assumed.")])
+    some_assume = known["method"].isin(ASSUMING).any()
+    return say(
+        "Line: interval of {line}{upright}.{assumed}",
+        line=Number.of("estimates.level", LEVEL, percent),
+        upright="; upright: the next best evidence" if known["check_flop"].gt(0).any() else "",
+        assumed=" * a utilisation, or the active share of experts, is assumed." if some_assume else "",
+    )
 
 
 def measures_table(frame):
     """What the best estimates are from; whatever else is known of a system is in `estimates_table`."""
     several = frame.loc[frame["burden_time"].ne(""), "burden_time"].nunique() > 1
-    time = Heading("burden_time", "time of the burden", str, "what the time is of that the burden takes")
     rate = "of the hardware named; no burden without its number and hours"
     best = "of the strongest evidence there is; the others are checks, and not averaged in"
     headings = (
@@ -161,29 +157,24 @@ def measures_table(frame):
         Heading("high_flop", "interval to", FLOP),
         Heading("method", "estimated by"),
         Heading("check_flop", "next best", FLOP),
-        Heading(
-            "check_ratio",
-            "ratio",
-            significant,
-            f"best over next; beyond {DISAGREE:g} ×/÷ they contradict",
-        ),
+        Heading("check_ratio", "ratio", FLOP, f"best over next; beyond {DISAGREE:g} ×/÷ they contradict"),
         Heading("operations_flop", "operations", FLOP, "network operations, 2007.05558 eq. 1, or 6 N D"),
         Heading("burden_flop", "burden", FLOP, "hardware burden at the peak rate, 2007.05558 eq. 2"),
-        *([time] if several else []),
+        several
+        and Heading("burden_time", "time of the burden", str, "what the time is of that the burden takes"),
         Heading("utilisation", "utilisation taken", two, "as stated, else the median of those alike"),
         Heading("implied_utilisation", "implied utilisation", two, "operations / burden; impossible above 1"),
-        *([Heading("base", "trained from")] if frame["base"].ne("").any() else []),
+        frame["base"].ne("").any() and Heading("base", "trained from"),
         Heading("operations_method", "operations by", str, "eq. 1 of 2007.05558; N parameters, D tokens"),
         Heading("rate_note", "peak rate", str, rate),
-        *([Heading("spread_from", "interval mostly from")] if frame["spread_from"].ne("").any() else []),
+        frame["spread_from"].ne("").any() and Heading("spread_from", "interval mostly from"),
         Heading("problem", "problem"),
     )
     return Table(
         "measures",
         say("In FLOP: the best estimate with its interval, the next best as a check, and both measures"),
         headings,
-        frame[[heading.name for heading in headings]],
-        len(frame),
-        "systems that were read",
-        of_one(frame["system"], "the system of the row"),
+        frame[[heading.name for heading in headings if heading]],
+        filter="systems that were read",
+        origins=of_one(frame["system"], "the system of the row"),
     )

@@ -14,11 +14,9 @@ from traincost.results import checks
 from traincost.results.contradictions import contradiction_blocks
 from traincost.results.energy import energy_blocks
 from traincost.results.estimate_tables import DAY, estimates_table, flop, measures_table, span_of, systems_of
-from traincost.results.evidence import evidence_blocks
+from traincost.results.evidence import evidence_blocks, input_blocks, rejected_table, sources_table
 from traincost.results.fits import conversion_blocks, error_blocks
-from traincost.results.inputs import input_blocks, rejected_table, sources_table
-from traincost.results.numbers import eta, key, number_of, plural
-from traincost.results.prose import Name, Number, When, join, say
+from traincost.results.prose import Name, Number, When, key, say
 from traincost.results.result import Earlier, Headline, Items, More, Result
 from traincost.results.systems import read_claims, read_systems
 
@@ -114,7 +112,7 @@ def estimate(
     own = against.contradictions(estimated, reported.frame, fits)
     spent = energy.estimate_energy(reported.frame, region, prices)
     parts = {
-        "summary": (estimated, Headline(tuple(_summary(estimated)))),
+        "summary": (estimated, Headline(_summary(estimated))),
         "overview": (estimated, *_overview_blocks(estimated, reported)),
         "estimates": _estimates(estimation.by_date(estimated), reported),
         "evidence": (candidates, *evidence_blocks(candidates, estimated)),
@@ -124,7 +122,7 @@ def estimate(
         ),
         "errors": (estimated, *error_blocks(fits, target_error, direction)),
         "contradictions": (own, *contradiction_blocks(own, printed, estimated)),
-        "energy": (spent, *_energy_blocks(spent)),
+        "energy": (spent, *energy_blocks(spent)),
         "provenance": (reported.where, *input_blocks(reported, estimated)),
     }
     return Result.of_parts("estimate", estimated, parts, name, reported.name)
@@ -150,14 +148,9 @@ def _overview_blocks(estimated, reported):
         _checks(estimated),
         More(
             say("How many there are, by which measures, and what could be checked"),
-            (Items(tuple(_overview(estimated, reported))), _stated(estimated)),
+            (Items(_overview(estimated, reported)), _stated(estimated)),
         ),
     )
-
-
-def _energy_blocks(spent):
-    said, *tables = energy_blocks(spent)
-    return said, More(say("Energy, CO₂ and money of each, and what is assumed"), tuple(tables))
 
 
 def _summary(estimated):
@@ -167,56 +160,47 @@ def _summary(estimated):
         (system,) = known.itertuples()
         said = say("{x} took {a}.", x=Name(system.system), a=flop("estimates.low", system.value_flop))
     else:
-        n = number_of("estimates.n", len(known))
+        n = Number.count("estimates.n", len(known))
         said = say("{n} systems took from {low} to {high}.", n=n, **span_of(known))
     return [said, *_utilisation(estimated), *_stated(estimated)]
 
 
 def _overview(estimated, reported):
-    """How many systems there are, and by which measures."""
+    """How many systems there are, by which measures, and of what period."""
     has = estimated[["operations_flop", "burden_flop"]].apply(np.isfinite)
-    counts = {
-        "systems": ("n", len(estimated)),
-        "with network operations": ("n_operations", has["operations_flop"].sum()),
-        "with hardware burden": ("n_burden", has["burden_flop"].sum()),
-        "with both, so that one checks the other": ("n_both", has.all(axis=1).sum()),
-    }
+    yield from _counted(
+        {
+            "systems": ("n", len(estimated)),
+            "with network operations": ("n_operations", has["operations_flop"].sum()),
+            "with hardware burden": ("n_burden", has["burden_flop"].sum()),
+            "with both, so that one checks the other": ("n_both", has.all(axis=1).sum()),
+        }
+    )
+    dates = estimated["date"].dropna()
+    if len(dates):
+        yield say("dates: {a} to {b}", a=When(DAY(dates.min())), b=When(DAY(dates.max())))
     problems = {
         "without any estimate": ("n_unusable", estimated["value_flop"].isna().sum()),
         "values that could not be used": ("n_rejected", len(reported.rejected)),
         "left out of the sheet, each for its reason": ("n_left_out", len(reported.left_out)),
     }
-    return [
-        *_counted(counts),
-        *_dates(estimated["date"].dropna()),
-        *_counted({what: counted for what, counted in problems.items() if counted[1]}),
-    ]
+    yield from _counted({what: counted for what, counted in problems.items() if counted[1]})
 
 
 def _counted(counts):
-    return [
-        say("{what}: {n}", what=what, n=number_of(key("systems", name), n))
-        for what, (name, n) in counts.items()
-    ]
-
-
-def _dates(dates):
-    if not len(dates):
-        return []
-    return [say("dates: {a} to {b}", a=When(DAY(dates.min())), b=When(DAY(dates.max())))]
+    for what, (name, n) in counts.items():
+        yield say("{what}: {n}", what=what, n=Number.count(key("systems", name), n))
 
 
 def _checks(estimated):
     """What the two measures cover, and how far they and the stated totals agree."""
-    return [
-        say("Network operations are of training alone: pre-training, training and fine-tuning."),
-        *_burden_times(estimated["burden_time"]),
-        say(
-            "What a search, a failed run or deployment cost is in neither measure, so both are lower bounds "
-            "of a project."
-        ),
-        *_utilisation(estimated),
-    ]
+    yield say("Network operations are of training alone: pre-training, training and fine-tuning.")
+    yield from _burden_times(estimated["burden_time"])
+    yield say(
+        "What a search, a failed run or deployment cost is in neither measure, so both are lower bounds of a "
+        "project."
+    )
+    yield from _utilisation(estimated)
 
 
 _BURDEN_TIMES = {
@@ -228,63 +212,43 @@ _BURDEN_TIMES = {
 
 
 def _burden_times(burden_time):
-    """Say what time the hardware burden of how many systems takes."""
-    counts = {kind: int(burden_time.eq(kind).sum()) for kind in _BURDEN_TIMES}
-    return [
-        say(
-            "The hardware burden of {n} {systems} takes {what}.",
-            n=number_of(key("systems", "n_burden_of", kind), n),
-            systems=plural(n, "system"),
-            what=_BURDEN_TIMES[kind],
-        )
-        for kind, n in counts.items()
-        if n
-    ]
+    for kind, what in _BURDEN_TIMES.items():
+        n = Number.count(key("systems", "n_burden_of", kind), burden_time.eq(kind).sum())
+        if n.value:
+            yield say("The hardware burden of {n} {n:system|systems} takes {what}.", n=n, what=what)
 
 
 def _utilisation(estimated):
     both = estimation.both_measures(estimated)
     if not len(both):
-        return []
+        return
     implied = both["implied_utilisation"]
-    return [
-        say(
-            "Where a system has both measures, operations over burden imply a utilisation{of} between {low} "
-            "and {high}, {mid} at the median.",
-            of=" of the whole run" if both["burden_time"].eq(WHOLE_RUN).all() else "",
-            low=eta("utilisation.low", implied.min()),
-            high=eta("utilisation.high", implied.max()),
-            mid=eta("utilisation.median", implied.median()),
-        )
-    ]
+    yield say(
+        "Where a system has both measures, operations over burden imply a utilisation{of} between {low} and "
+        "{high}, {mid} at the median.",
+        of=" of the whole run" if both["burden_time"].eq(WHOLE_RUN).all() else "",
+        low=Number.two("utilisation.low", implied.min()),
+        high=Number.two("utilisation.high", implied.max()),
+        mid=Number.two("utilisation.median", implied.median()),
+    )
 
 
 def _stated(estimated):
     """How far the totals that the sources state agree with the next best evidence."""
     stated = estimated[estimated["stated_flop"].gt(0) & estimated["value_flop"].gt(0)]
     if not len(stated):
-        return []
-    other = stated[stated["check_flop"].gt(0)]
-    n_alone = len(stated) - len(other)
-    alone = say("; for {n} it is the only figure there is", n=number_of("stated.n_alone", n_alone))
-    said = say(
-        "A total is stated for {n} {systems}{alone}.",
-        n=number_of("stated.n_all", len(stated)),
-        systems=plural(len(stated), "system"),
-        alone=alone if n_alone else "",
-    )
-    return [join([said, _near(other, "the other" if n_alone else "these")]) if len(other) else said]
-
-
-def _near(other, which):
-    n_near = other["check_ratio"].between(1 / DISAGREE, DISAGREE).sum()
-    return say(
-        "Of {which} {n}, {near} {lie} within a factor of {factor} of the next best evidence.",
-        which=which,
-        n=number_of("stated.n", len(other)),
-        near=number_of("stated.n_near", n_near),
-        lie=plural(n_near, "lies", "lie"),
-        factor=Number("stated.factor", DISAGREE, f"{DISAGREE:g}"),
+        return
+    n_alone = len(stated) - int(stated["check_flop"].gt(0).sum())
+    n, n_near, factor = checked(stated) or (0, 0, DISAGREE)
+    yield say(
+        "A total is stated for {all} {all:system|systems}[; for {alone} it is the only figure there is].[ Of "
+        "{which} {n}, {near} {near:lies|lie} within a factor of {factor} of the next best evidence.]",
+        all=Number.count("stated.n_all", len(stated)),
+        alone=Number.count("stated.n_alone", n_alone) if n_alone else None,
+        which="the other" if n_alone else "these",
+        n=Number.count("stated.n", n) if n else None,
+        near=Number.count("stated.n_near", n_near),
+        factor=Number("stated.factor", factor, f"{factor:g}"),
     )
 
 
@@ -301,7 +265,7 @@ def checked(estimated):
 
 def _estimates(ordered, reported):
     listed = ordered.sort_values("value_flop", ascending=False, kind="stable", na_position="last")
-    n = number_of("sources.n", len(reported.where))
+    n = Number.count("sources.n", len(reported.where))
     return (
         ordered,
         [_known_by(ordered)],
@@ -313,12 +277,11 @@ def _estimates(ordered, reported):
 
 
 def _known_by(frame):
-    """How many systems have which measure."""
     has = frame[["operations_flop", "burden_flop"]].apply(np.isfinite)
     return say(
-        "Operations are known of {a} {systems}, burden of {b}, both of {c}.",
-        systems=plural(int(has["operations_flop"].sum()), systems_of(frame)),
-        a=number_of("systems.n_operations", has["operations_flop"].sum()),
-        b=number_of("systems.n_burden", has["burden_flop"].sum()),
-        c=number_of("systems.n_both", has.all(axis=1).sum()),
+        "Operations are known of {a} {what}{a:|s}, burden of {b}, both of {c}.",
+        what=systems_of(frame),
+        a=Number.count("systems.n_operations", has["operations_flop"].sum()),
+        b=Number.count("systems.n_burden", has["burden_flop"].sum()),
+        c=Number.count("systems.n_both", has.all(axis=1).sum()),
     )

@@ -1,4 +1,5 @@
-"""What estimates rest on: the kinds of evidence, every candidate, and what such intervals held elsewhere."""
+"""What estimates rest on: kinds of evidence, every candidate, peak rates, sources, and what could not be "
+"used."""
 
 import pandas as pd
 
@@ -7,10 +8,9 @@ from traincost.estimation.estimates import DISAGREE
 from traincost.estimation.uncertainty import LEVEL
 from traincost.printing import count, percent, share_text, significant
 from traincost.results.estimate_tables import BAND
-from traincost.results.numbers import key, number_of, plural
-from traincost.results.prose import Number, When, say
-from traincost.results.result import More
-from traincost.results.tables import Heading, Table, of_one
+from traincost.results.prose import Number, When, first_names, key, say
+from traincost.results.result import Earlier, More
+from traincost.results.tables import Heading, Origin, Table, of_one
 
 
 def evidence_blocks(candidates, estimated):
@@ -29,26 +29,22 @@ def _ranked(estimated):
     """How many systems are estimated by which kind of evidence, and how many contradict themselves."""
     counts = estimated["method"].value_counts()
     kinds = [
-        say("{n} {what}", n=number_of(key("evidence", kind), counts[kind]), what=kind)
+        say("{n} {what}", n=Number.count(key("evidence", kind), counts[kind]), what=kind)
         for kind in evidence.RANKS
         if counts.get(kind, 0)
     ]
-    said = [say("The best estimates, the strongest evidence first: {kinds}.", kinds=kinds)] if kinds else []
-    n_apart = int((~estimated["consistent"]).sum())
+    if kinds:
+        yield say("The best estimates, the strongest evidence first: {kinds}.", kinds=kinds)
+    n_apart = (~estimated["consistent"]).sum()
     if n_apart:
-        said.append(
-            say(
-                "The figures of {n} {systems} contradict each other, and are in no fit of one measure on the "
-                "other.",
-                n=number_of("evidence.n_inconsistent", n_apart),
-                systems=plural(n_apart, "system"),
-            )
+        yield say(
+            "The figures of {n} {n:system|systems} contradict each other, and are in no fit of one measure "
+            "on the other.",
+            n=Number.count("evidence.n_inconsistent", n_apart),
         )
-    return said
 
 
 def _kinds_table(estimated):
-    """The kinds of evidence in their order, with how many best estimates are of each."""
     counts = estimated["method"].value_counts()
     rows = [
         (rank, kind, evidence.MEANINGS[kind], int(counts.get(kind, 0)))
@@ -102,7 +98,7 @@ def _classes_table(estimated):
         say(
             "What such intervals of {level} hold of the totals that Epoch AI's list of {month} records, by "
             "class.",
-            level=Number("classes.level", LEVEL, percent(LEVEL)),
+            level=Number.of("classes.level", LEVEL, percent),
             month=When("2025-08"),
         ),
         (
@@ -113,4 +109,112 @@ def _classes_table(estimated):
         pd.DataFrame(rows, columns=["kind", "n", "held"]),
         len(estimated),
         "systems of that list, not of this collection",
+    )
+
+
+# -- what estimates were made from ---------------------------------------------------------
+
+
+def input_blocks(reported, estimated):
+    """Return what is not read of a list, the peak rates that were taken, and what a sheet leaves out."""
+    return (
+        Earlier(("references",)),
+        _unread(reported.unread),
+        More(say("Peak rates taken for the hardware burden"), (_rates_table(estimated),)),
+        More(say("What the input leaves out, and why"), (_left_out_table(reported.left_out),)),
+    )
+
+
+def _unread(columns):
+    if columns:
+        yield say(
+            "{n} {n:column|columns} of the list {n:is|are} not read: {names}.",
+            n=Number.count("systems.n_unread", len(columns)),
+            names=first_names(columns, 12),
+        )
+
+
+def rejected_table(frame):
+    """What could not be used, by row and column."""
+    return Table(
+        "rejected",
+        say(
+            "What could not be used, by row and column: {n} {n:value|values}.",
+            n=Number.count("systems.n_rejected", len(frame)),
+        ),
+        (
+            Heading("row", "row", count),
+            Heading("system", "system"),
+            Heading("column", "column"),
+            Heading("reason", "reason"),
+        ),
+        frame,
+        filter="rows with a problem",
+    )
+
+
+def rates(estimated):
+    """Return the peak rates that estimates used: a row a processor, one for those of the input.
+
+    Columns: ``rate_note``, ``rate_source``, ``size`` (systems with a hardware burden at it) and
+    ``lowest_flop_per_s``, ``median_flop_per_s``, ``highest_flop_per_s``.
+    """
+    used = estimated[estimated["burden_flop"].gt(0) & estimated["rate_flop_per_s"].gt(0)]
+    by_rate = used.groupby(["rate_note", "rate_source"], sort=True)["rate_flop_per_s"]
+    ends = {"lowest_flop_per_s": "min", "median_flop_per_s": "median", "highest_flop_per_s": "max"}
+    return by_rate.agg(size="size", **ends).reset_index()
+
+
+def _rates_table(estimated):
+    used = rates(estimated)
+    ends = used["lowest_flop_per_s"].lt(used["highest_flop_per_s"]).any()
+    return Table(
+        "rates",
+        say("Peak rates taken for the hardware burden."),
+        (
+            Heading("rate_note", "peak rate"),
+            Heading("size", "systems", count, "with a hardware burden at this rate"),
+            ends and Heading("lowest_flop_per_s", "lowest FLOP/s", significant),
+            Heading("median_flop_per_s", "median FLOP/s" if ends else "FLOP/s", significant),
+            ends and Heading("highest_flop_per_s", "highest FLOP/s", significant),
+            Heading("rate_source", "source"),
+        ),
+        used,
+        int(used["size"].sum()),
+        "systems with a hardware burden at a known rate",
+        tuple(Origin(int(n), "systems with a hardware burden at this rate") for n in used["size"]),
+    )
+
+
+def sources_table(where):
+    """Where each figure stands in its paper, with the words as printed."""
+    return Table(
+        "sources",
+        say("Where each figure stands in its paper, with the words as printed."),
+        (
+            Heading("system", "system"),
+            Heading("source", "paper"),
+            Heading("figure", "figure"),
+            Heading("value", "value"),
+            Heading("at", "where"),
+            Heading("printed", "as printed"),
+        ),
+        where,
+        where["system"].nunique(),
+        "figures of the sheet",
+        of_one(where["system"], "the system of the row"),
+    )
+
+
+def _left_out_table(frame):
+    return Table(
+        "left-out",
+        say(
+            "Systems that the sheet leaves out, each with its reason: {n}.",
+            n=Number.count("systems.n_left_out", len(frame)),
+        ),
+        (Heading("system", "system"), Heading("reason", "reason")),
+        frame,
+        filter="systems left out",
+        origins=of_one(frame["system"], "the system of the row"),
     )

@@ -15,10 +15,12 @@ from dataclasses import dataclass
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure as Canvas
+from matplotlib.transforms import Bbox
 
+from traincost.printing import power
 from traincost.results import svg
-from traincost.results.prose import Sentence
-from traincost.results.svg import INK, MUTED
+from traincost.results.prose import Captioned, Sentence
+from traincost.results.svg import HALO, INK, MUTED, fit
 
 # Inches of 72 units. On a phone a unit of a figure is a pixel, and its text, all of one size, can be read.
 WIDTH = 4.8
@@ -26,6 +28,12 @@ WIDE = 10.0  # of the second drawing that some figures have, for screens that ho
 MAX_LABEL = 26  # characters of a level or section on an axis
 MAX_POINTS = 400  # that a figure with a point a row draws; the legend says of how many
 MAX_ROWS = 24  # levels in one figure; the legend says how many there are
+GAP = 6  # points between a point and its name
+APART = 2  # points between names
+ROOM = 3  # points around a point that a name keeps clear of
+MAX_NAME = 22  # characters of a name beside a point
+# Where a name may stand, best first: (horizontal, vertical) of the name as seen from its point.
+PLACES = ((1, 0), (-1, 0), (1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1), (0, -1))
 MARKS = {"tick": "|", "range": "_", "hatch": "s"}  # what a legend's words are drawn as outside a page
 
 # When the last drawings of this process began, in seconds since the epoch, and how long each took:
@@ -56,41 +64,19 @@ class Drawing:
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
-    """A figure of an answer, drawn when it is looked at.
+class Figure(Captioned):
+    """A figure of an answer, drawn when it is looked at."""
 
-    Attributes
-    ----------
-    name : str
-        Its anchor, and its name in the JSON.
-    frame : DataFrame
-        What it draws.
-    draw : callable
-        Takes the frame and `args`; returns a `Plot` and a legend of (mark, text) pairs. A mark is
-        ``tick``, ``range``, ``hatch``, a colour, a (marker, colour) pair, or None for words alone.
-    caption : Sentence
-    args : tuple
-    note : Sentence, optional
-        Below it, small.
-    aliases : tuple of str
-        Ids that once stood here, and still lead to it.
-    wide : bool
-        It has a second drawing for wide screens; else, one serves all.
-    """
-
-    name: str
-    frame: object
+    name: str  # its anchor, and its name in the JSON
+    frame: object  # what it draws
+    # Takes the frame and `args`; returns a `Plot` and a legend of (mark, text) pairs. A mark is ``tick``,
+    # ``range``, ``hatch``, a colour, a (marker, colour) pair, or None for words alone.
     draw: object
     caption: Sentence
     args: tuple = ()
-    note: Sentence | None = None
-    aliases: tuple = ()
-    wide: bool = False
-
-    @property
-    def said(self):
-        """The caption and what stands below, as sentences."""
-        return (self.caption, self.note) if self.note else (self.caption,)
+    note: Sentence | None = None  # below it, small
+    aliases: tuple = ()  # ids that once stood here, and still lead to it
+    wide: bool = False  # it has a second drawing for wide screens; else, one serves all
 
     @classmethod
     def of(cls, name, frame, draw, caption, *args, **options):
@@ -193,9 +179,6 @@ def label_rows(axes, labels):
     axes.spines["left"].set_visible(False)
 
 
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
 def powers_of_ten(axis):
     """Label a log axis as 10ⁿ, in text: maths would be drawn, not written."""
     low, high = axis.get_view_interval()
@@ -207,9 +190,8 @@ def powers_of_ten(axis):
 
 def _power_of_ten(value, _):
     exponent = int(np.floor(np.log10(value) + 1e-9))
-    power = "10" + str(exponent).translate(_SUPERSCRIPT)
     factor = round(value / 10.0**exponent)
-    return power if factor == 1 else f"{factor}·{power}"
+    return power(exponent) if factor == 1 else f"{factor}·{power(exponent)}"
 
 
 def plain_log_axis(axes, values):
@@ -250,3 +232,41 @@ def thinned(frame, limit=MAX_POINTS):
     if len(frame) <= limit:
         return frame
     return frame.iloc[np.linspace(0, len(frame) - 1, limit).round().astype(int)]
+
+
+def name_points(axes, x, y, names, most):
+    """Write names beside the first points, at most `most`, each where it covers nothing, and return them.
+
+    Call it when the axes have their limits and scales: a name that no place has room for is left out.
+    """
+    figure = axes.figure
+    fit(figure)  # as it is when the figure is written
+    figure.draw_without_rendering()
+    scale = figure.dpi / 72
+    inside = axes.get_window_extent()
+    centres = axes.transData.transform(list(zip(x, y, strict=True)))
+    taken = [Bbox.from_extents(*(centre - ROOM * scale), *(centre + ROOM * scale)) for centre in centres]
+    taken += [label.get_window_extent() for label in axes.get_yticklabels() if label.get_text()]
+    written = []
+    for i, name in enumerate(names):
+        if len(written) == most:
+            break
+        shown = clipped(name, MAX_NAME)
+        note = axes.annotate(shown, (x[i], y[i]), (0, 0), textcoords="offset points", gid=HALO)
+        others = [box for j, box in enumerate(taken) if j != i]
+        for across, up in PLACES:
+            note.set_position((GAP * across, GAP * up * (1 if across == 0 else 0.8)))
+            note.set_ha({1: "left", -1: "right", 0: "center"}[across])
+            note.set_va({1: "bottom", -1: "top", 0: "center"}[up])
+            box = note.get_window_extent().padded(APART * scale)
+            if _is_within(box, inside) and not any(box.overlaps(other) for other in others):
+                taken.append(box)
+                written.append(name)
+                break
+        else:
+            note.remove()
+    return written
+
+
+def _is_within(box, outer):
+    return outer.x0 <= box.x0 and box.x1 <= outer.x1 and outer.y0 <= box.y0 and box.y1 <= outer.y1

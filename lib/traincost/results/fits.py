@@ -5,10 +5,8 @@ import pandas as pd
 
 from traincost.estimation import estimates
 from traincost.printing import SPACE, power, significant, two
-from traincost.results.beside import name_points
-from traincost.results.figures import Figure, axes_of, labels_on_grid, powers_of_ten, thinned
-from traincost.results.numbers import eta, key, number_of, plural
-from traincost.results.prose import Name, Number, say
+from traincost.results.figures import Figure, axes_of, labels_on_grid, name_points, powers_of_ten, thinned
+from traincost.results.prose import Name, Number, key, say
 from traincost.results.result import More
 from traincost.results.svg import GRID, MUTED, PAGE, SERIES
 from traincost.results.tables import Heading, Table, of_one
@@ -17,14 +15,8 @@ from traincost.results.tables import Heading, Table, of_one
 def conversion_blocks(estimated, fit, pairs="consistent", elsewhere=""):
     """Return what is said and drawn of converting one measure into the other.
 
-    Parameters
-    ----------
-    estimated : DataFrame
-    fit : lines.Line, or None
-    pairs : str
-        ``consistent`` ones, or ``all``, that the fit is through.
-    elsewhere : str
-        The name of what the fit was made on, where that is not these systems.
+    The fit is through ``consistent`` pairs, or ``all``; `elsewhere` names what it was made on, where that is
+    not these systems.
     """
     points = estimates.both_measures(estimated, consistent=pairs == "consistent")
     if fit is None:
@@ -41,21 +33,14 @@ def conversion_blocks(estimated, fit, pairs="consistent", elsewhere=""):
 
 
 def _derived(derived):
-    if not len(derived):
-        return []
-    outside = int(derived["outside"].sum())
-    return [
-        say(
-            "Of {n} {systems} without hardware burden, the fit gives one{outside}.",
-            n=number_of("conversion.n_derived", len(derived)),
-            systems=plural(len(derived), "system"),
-            outside=say(
-                " ({n} of them outside the fitted range)", n=number_of("conversion.n_outside", outside)
-            )
-            if outside
-            else "",
+    if len(derived):
+        outside = derived["outside"].sum()
+        yield say(
+            "Of {n} {n:system|systems} without hardware burden, the fit gives one[ ({outside} of them "
+            "outside the fitted range)].",
+            n=Number.count("conversion.n_derived", len(derived)),
+            outside=Number.count("conversion.n_outside", outside) if outside else None,
         )
-    ]
 
 
 def _derived_table(derived, fit):
@@ -71,9 +56,8 @@ def _derived_table(derived, fit):
             Heading("outside", "outside the fitted range", lambda value: "yes" if value else "no"),
         ),
         derived,
-        len(derived),
-        "systems with operations and without hardware burden",
-        of_one(derived["system"], "the system of the row"),
+        filter="systems with operations and without hardware burden",
+        origins=of_one(derived["system"], "the system of the row"),
         holds=("derived",),
         limit=20,
     )
@@ -81,12 +65,15 @@ def _derived_table(derived, fit):
 
 def _conversion(points, fit, elsewhere=""):
     """What the conversion fit is, and how little it pins down."""
+    n_counts = points["operations_flop"].nunique()
+    is_shared = not elsewhere and n_counts < len(points)
     return say(
-        "Over {n} systems{where} with both measures, log₁₀ burden is {a} + {b} · log₁₀ operations (R² {r}). "
-        "{repeated}A value converted by the fit is derived, not measured, and its prediction interval is "
-        "×/÷ {w} in the middle of the data.",
-        where=say(" of {data}", data=Name(elsewhere)) if elsewhere else "",
-        repeated="" if elsewhere else _repeated(points["operations_flop"]),
+        "Over {n} systems[ of {data}] with both measures, log₁₀ burden is {a} + {b} · log₁₀ operations (R² "
+        "{r}). [Only {counts} counts of operations differ among them, and the fit takes systems that share "
+        "one for independent. ]A value converted by the fit is derived, not measured, and its prediction "
+        "interval is ×/÷ {w} in the middle of the data.",
+        data=Name(elsewhere) if elsewhere else None,
+        counts=Number.count("conversion.n_operations", n_counts) if is_shared else None,
         **_line(fit),
     )
 
@@ -94,24 +81,12 @@ def _conversion(points, fit, elsewhere=""):
 def _line(fit):
     factor = 10 ** fit.interval(fit.x_mean)
     return {
-        "n": number_of("conversion.n", fit.n),
-        "a": Number("conversion.intercept", fit.intercept, two(fit.intercept)),
-        "b": Number("conversion.slope", fit.slope, two(fit.slope)),
-        "r": eta("conversion.r_squared", fit.r_squared),
+        "n": Number.count("conversion.n", fit.n),
+        "a": Number.two("conversion.intercept", fit.intercept),
+        "b": Number.two("conversion.slope", fit.slope),
+        "r": Number.two("conversion.r_squared", fit.r_squared),
         "w": Number("conversion.factor", factor, significant(factor, 2)),
     }
-
-
-def _repeated(operations):
-    """Say how many different operation counts there are, where systems share them."""
-    n = operations.nunique()
-    if n == len(operations):
-        return ""
-    return say(
-        "Only {n} counts of operations differ among them, and the fit takes systems that share one for "
-        "independent. ",
-        n=number_of("conversion.n_operations", n),
-    )
 
 
 def _caption(points, fit):
@@ -153,16 +128,9 @@ def draw_conversion(points, fit):
 
 
 def error_blocks(fits, target, direction="error on compute"):
-    """Return what is said and tabled of error against compute.
+    """Return what is said and tabled of error against compute (`estimation.estimates.fit_errors`).
 
-    Parameters
-    ----------
-    fits : dict, or None
-        As `estimation.estimates.fit_errors` returns it.
-    target : float
-        The error that is projected to.
-    direction : str
-        ``error on compute`` or ``compute on error``: the regression that is said first.
+    `direction` is the regression that is said first: ``error on compute`` or ``compute on error``.
     """
     if not fits:
         few = say(
@@ -171,7 +139,7 @@ def error_blocks(fits, target, direction="error on compute"):
         )
         return ([few],)
     exponents, projections = fits["exponents"], fits["projections"]
-    n = number_of("error.n", exponents["n"])
+    n = Number.count("error.n", exponents["n"])
     if not exponents["established"]:
         flat = say(
             "Over {n} systems it is not established that the error falls with compute, so nothing is "
@@ -193,16 +161,12 @@ _MEASURES = {
 
 
 def _by_measure(fits):
-    """Say which measure the compute is of, and how many of it are derived."""
-    derived = say(
-        "; {n} of them derived, which lie on a line by construction, so that R² and intervals are no "
-        "evidence",
-        n=number_of("error.n_derived", fits["n_derived"]),
-    )
+    n_derived = fits["n_derived"]
     return say(
-        "Compute is {measure}{derived}.",
+        "Compute is {measure}[; {n} of them derived, which lie on a line by construction, so that R² and "
+        "intervals are no evidence].",
         measure=_MEASURES[fits["measure"]],
-        derived=derived if fits["n_derived"] else "",
+        n=Number.count("error.n_derived", n_derived) if n_derived else None,
     )
 
 
@@ -214,24 +178,23 @@ def _falls(exponents, n, direction="error on compute"):
         "high": _exponent("exponent_high", exponents["high"]),
         "r": _exponent("exponent_reverse", exponents["compute_on_error"]),
         "n": n,
-        "r_squared": eta("error.r_squared", exponents["r_squared"]),
+        "r_squared": Number.two("error.r_squared", exponents["r_squared"]),
     }
+    said = (
+        "Over {n} systems the error falls as compute to the power of one over {e} (interval {low} to {high}, "
+        "R² {r_squared}); regressed the other way the exponent is {r}."
+    )
     if direction == "compute on error":
-        return say(
+        said = (
             "Over {n} systems compute rises as the error to the power of minus {r}, regressed on it (R² "
             "{r_squared}); the other way, the error falls as compute to the power of one over {e} (interval "
-            "{low} to {high}).",
-            **numbers,
+            "{low} to {high})."
         )
-    return say(
-        "Over {n} systems the error falls as compute to the power of one over {e} (interval {low} to {high}, "
-        "R² {r_squared}); regressed the other way the exponent is {r}.",
-        **numbers,
-    )
+    return say(said, **numbers)
 
 
 def _exponent(name, value):
-    return Number(key("error", name), value, f"{value:.1f}")
+    return Number.of(key("error", name), value, "{:.1f}".format)
 
 
 def _projected(projections, target):
@@ -243,14 +206,14 @@ def _projected(projections, target):
 
 
 def _projection(form, found):
-    beyond = found["orders_beyond"]
     return say(
-        "{form} {x} (prediction interval {low} to {high}, {beyond} orders of magnitude beyond the data)",
-        form=f"the {form} form",
+        "the {form} form {x} (prediction interval {low} to {high}, {beyond} orders of magnitude beyond the "
+        "data)",
+        form=form,
         x=_power(key("projection", form), found["log10_flop"]),
         low=_power(key("projection", form, "low"), found["low"]),
         high=_power(key("projection", form, "high"), found["high"]),
-        beyond=Number(key("projection", form, "beyond"), beyond, f"{beyond:.0f}"),
+        beyond=Number.of(key("projection", form, "beyond"), found["orders_beyond"], "{:.0f}".format),
     )
 
 

@@ -1,20 +1,26 @@
 """Bars as SVG whose text keeps its size: lengths in per cent of the width, heights in pixels.
 
+Also what stands in the cells of a table and the entries of a legend: a bar, a point, a square of a colour.
+
 Without a ``viewBox`` a pixel of such a drawing is a pixel of the page at every width, from a phone to a
 wide screen, with no script. Whether a label fits is decided for the least width at which a drawing
-is seen (`text_width`).
+is seen (`width_of`).
 
 Hue is the kind of a section, lightness its rank within the kind, hatching what no section timed. The
 colours are variables of the page's style sheet; where an output has none (JupyterLab drops those of
 notebooks that are not trusted), the fallbacks are mid-tones that are seen on light and dark ground.
 """
 
+import functools
+import os
+import unicodedata
 from typing import NamedTuple
 
+import matplotlib as mpl
 from markupsafe import Markup
+from matplotlib import ft2font
 
-from traincost.results.escaping import text as escaped
-from traincost.results.text_width import width_of
+from traincost.results.markup import text as escaped
 
 # Fill of each colour, and of text on it: as the page has it, and the fallback.
 FILLS = {
@@ -42,27 +48,13 @@ PAD = 8  # px beside a label
 
 
 class Part(NamedTuple):
-    """One part of a bar.
+    """One part of a bar."""
 
-    Attributes
-    ----------
-    label : str
-        Its name, which may come from a run.
-    value : float
-        Its share of the bar, or its length in the unit of all bars.
-    text : str
-        The value as it is printed.
-    kind : str
-        ``evaluation``, ``training``, ``setup``, ``other`` or ``untimed``.
-    rank : int
-        Its place among the parts of its kind, from 0: the lightness.
-    """
-
-    label: str
-    value: float
-    text: str
-    kind: str = "other"
-    rank: int = 0
+    label: str  # its name, which may come from a run
+    value: float  # its share of the bar, or its length in the unit of all bars
+    text: str  # the value as it is printed
+    kind: str = "other"  # ``evaluation``, ``training``, ``setup``, ``other`` or ``untimed``
+    rank: int = 0  # its place among the parts of its kind, from 0: the lightness
 
     @property
     def colour(self):
@@ -213,3 +205,128 @@ def percents(fraction):
 def short(number, decimals=2):
     """Return a number without the zeros at its end."""
     return f"{number:.{decimals}f}".rstrip("0").rstrip(".") if number else "0"
+
+
+# -- in the cells of a table, and in a legend ------------------------------------------------
+
+
+def legend(parts, name):
+    """Return the parts with the colour of each, in one line above a figure of that name."""
+    listed = Markup("").join(
+        Markup("<li>{}<var>{}</var></li>").format(
+            swatch(part.colour, f"figure-{name}-hatch"), escaped(part.label)
+        )
+        for part in map(as_part, parts)
+    )
+    return Markup('<ul class="legend">{}</ul>').format(listed)
+
+
+def swatch(colour, hatch=""):
+    """Return a square of a colour, as a legend and a table's row have it."""
+    fill, edge = _fill(colour, hatch)
+    return Markup(
+        '<svg class="key" width="12" height="12" aria-hidden="true"><rect fill="{}"{} width="12" height="12" '
+        'rx="2"/></svg>'
+    ).format(fill, edge)
+
+
+def cell_bar(share, low=None, high=None, chance=None, colour="e1", hatch=""):
+    """Draw a bar for a cell of a table, beside the number that it shows: hidden from a screen reader.
+
+    All are fractions of the track; a missing `share` leaves it empty. A range (`low`, `high`) is drawn as a
+    line, `chance` as an upright; `hatch` is the id of the `hatching` for what is untimed.
+    """
+    drawn = [Markup('<rect fill="{}" y="5" width="100%" height="10"/>').format(TRACK)]
+    if _drawn(share) and share > 0:
+        fill, edge = _fill(colour, hatch)
+        drawn.append(
+            Markup('<rect fill="{}"{} y="5" width="{}" height="10"/>').format(
+                fill, edge, percents(_held(share))
+            )
+        )
+    if _drawn(low) and _drawn(high):
+        drawn += _ruled(line_between(_held(low), _held(high), 10, 10), 3.5, 1.5)
+    if _drawn(chance):
+        drawn += _ruled(line_between(_held(chance), _held(chance), 1, 19), 4, 2)
+    return Markup('<svg class="cell" width="100%" height="20" aria-hidden="true">{}</svg>').format(
+        Markup("").join(drawn)
+    )
+
+
+def cell_point(at, low=None, high=None, mark=None):
+    """Draw a point on a line for a cell of a table, as `cell_bar` does a bar; `mark` is an upright."""
+    drawn = [Markup('<rect fill="{}" y="9.5" width="100%" height="1"/>').format(TRACK)]
+    lines = [line_between(_held(low), _held(high), 10, 10)] if _drawn(low) and _drawn(high) else []
+    lines += [line_between(_held(mark), _held(mark), 3, 17)] if _drawn(mark) else []
+    if lines:
+        ruled = Markup('<g stroke="currentColor" stroke-width="1.5">{}</g>')
+        drawn.append(ruled.format(Markup("").join(lines)))
+    point = Markup('<circle fill="{}" cx="{}" cy="10" r="4"/>')
+    drawn.append(point.format(Markup(FILLS["e1"][0]), percents(_held(at))))
+    return Markup('<svg class="cell" width="100%" height="20" aria-hidden="true">{}</svg>').format(
+        Markup("").join(drawn)
+    )
+
+
+def _fill(colour, hatch):
+    if colour == UNTIMED:
+        return Markup("url(#{})").format(escaped(hatch)), Markup(f' stroke="{EDGE}"')
+    return Markup(FILLS[colour][0]), Markup("")
+
+
+def _ruled(line, halo, width):
+    """Draw a line twice: in the colour of the page under the ink, so that it is seen on a bar."""
+    for stroke, thick in ((PAGE, halo), (INK, width)):
+        yield Markup('<g stroke="{}" stroke-width="{}">{}</g>').format(stroke, thick, line)
+
+
+def _drawn(value):
+    return value is not None and value == value
+
+
+def _held(share):
+    return min(max(share, 0.0), 1.0)
+
+
+# -- how wide text is, in px, by the metrics of DejaVu Sans: one of the widest that a browser takes ----------
+
+
+def fitting(said, width, size, bold=False):
+    """Return text that is at most `width` px wide: its middle is left out where it is longer.
+
+    >>> fitting("a_long_name_of_a_section", 80, 12)
+    'a_lon…ction'
+    """
+    said = "".join(c if c.isprintable() or c == "\N{NO-BREAK SPACE}" else "·" for c in str(said))
+    if width_of(said, size, bold) <= width:
+        return said
+    low, high = 0, len(said)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if width_of(_cut(said, middle), size, bold) <= width else (low, middle - 1)
+    return _cut(said, low)
+
+
+def _cut(said, kept):
+    return f"{said[: kept - kept // 2]}…{said[len(said) - kept // 2 :]}"
+
+
+def width_of(said, size, bold=False):
+    """Return how wide text is, in px, in DejaVu Sans."""
+    return size * sum(_advance(letter, bold) for letter in str(said))
+
+
+@functools.cache
+def _advance(letter, bold):
+    """Return the width of a letter in em; a letter that the font lacks is as wide as one may be."""
+    font = _font(bold)
+    if not font.get_char_index(ord(letter)):
+        return 1.0 if unicodedata.combining(letter) == 0 else 0.0
+    return font.load_char(ord(letter), flags=ft2font.LoadFlags.NO_SCALE).horiAdvance / font.units_per_EM
+
+
+@functools.cache
+def _font(bold):
+    # The one that matplotlib brings, so that a page is the same whatever fonts the machine has.
+    name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
+    return ft2font.FT2Font(os.path.join(mpl.get_data_path(), "fonts", "ttf", name))

@@ -14,7 +14,7 @@ from traincost.printing import change_text, plain, share_text, two
 from traincost.reading.collection import read_collection
 from traincost.reading.formats.table import Table
 from traincost.results.markup import markdown_text
-from traincost.results.numbers import plural
+from traincost.results.prose import plural
 
 FORMAT = "traincost/check/1"
 FEW_DF = 5  # degrees of freedom: with fewer, the quantile of t alone makes the bounds a quarter wider or more
@@ -122,7 +122,6 @@ def _drift(check):
 
 
 def _change(check):
-    """Return the change with its bounds."""
     way = "slower" if check.change > 0 else "faster"
     text = f"{share_text(abs(check.change))} {way}" if abs(check.change) > EXACT else SAME
     if np.isnan(check.low):

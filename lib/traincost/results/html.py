@@ -4,7 +4,9 @@ Every text is escaped here, by MarkupSafe and Jinja2, whatever it came from; onl
 themselves say is markup.
 """
 
+import functools
 import hashlib
+import importlib.resources
 import json
 import math
 import re
@@ -13,8 +15,8 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from traincost.results import fluid, in_cells, svg
-from traincost.results.escaping import MAX_SHOWN, breakable, shown, text  # noqa: F401 - taken from here
+from traincost.results import fluid, svg
+from traincost.results.markup import MAX_SHOWN, breakable, shown, text  # noqa: F401 - taken from here
 from traincost.results.prose import Name, Number, Phrase, When, key
 from traincost.results.tables import cell, in_tree_order, shade
 
@@ -40,6 +42,9 @@ MANY = 9  # columns, from which on a table is wide in print
 MAX_HEAD = 11  # characters of a column's heading that is not broken into lines
 MAX_DEPTH = 3  # of a section in a tree, to which it is set in
 MAX_DESCRIBED = 2_000  # characters of a figure's description for a screen reader
+TEMPLATES = importlib.resources.files("traincost.results") / "templates"
+# For the MathJax of today, and that of before.
+NO_FORMULAS, END = '<div class="mathjax_ignore tex2jax_ignore">', "</div><!--/traincost-->"
 
 
 def sentence(parts):
@@ -77,8 +82,7 @@ def items(sentences, ordered=False):
 
 def headline(sentences):
     """Write the sentences that a page begins with, in a box of their own."""
-    listed = Markup("").join(Markup("<li>{}</li>").format(sentence(s)) for s in sentences)
-    return Markup('<section class="summary" aria-label="Summary"><ul>{}</ul></section>').format(listed)
+    return Markup('<section class="summary" aria-label="Summary">{}</section>').format(items(sentences))
 
 
 def answer(block, figure):
@@ -169,7 +173,7 @@ def _cells(block, row, label):
     if first.link and row[first.link]:
         named = Markup('<a href="{}">{}</a>').format(text(row[first.link]), named)
     if first.swatch and row[first.swatch]:
-        key = in_cells.swatch(row[first.swatch], hatch)
+        key = fluid.swatch(row[first.swatch], hatch)
         named = Markup('<span class="keyed">{}{}</span>').format(key, named)
     if first.sub and cell(first, row[first.sub]) not in ("", "–"):
         named += Markup(' <span class="sub">{}</span>').format(breakable(shown(row[first.sub])))
@@ -214,10 +218,10 @@ def _bar(heading, row, hatch):
     if scaled[0] is None:
         return Markup("")
     if bar.log:
-        return in_cells.cell_point(*scaled)
+        return fluid.cell_point(*scaled)
     colour = row[bar.colour] if bar.colour else "e1"
     # A total has no colour of its own, and no bar.
-    return in_cells.cell_bar(*scaled, colour=colour, hatch=hatch) if colour else Markup("")
+    return fluid.cell_bar(*scaled, colour=colour, hatch=hatch) if colour else Markup("")
 
 
 def figure(block):
@@ -269,14 +273,8 @@ _NUMBER_OR_PLACE = re.compile(
 def linked(page, anchors):
     """Link the numbers of a page to the table or figure that holds them: the first one of each sentence.
 
-    What stands there already is no link, nor is a number in a heading, a summary or a list of facts.
-
-    Parameters
-    ----------
-    page : str
-        HTML that this module made.
-    anchors : dict
-        Key of a number to the id that it links to.
+    `anchors` has the id for the key of each. What stands there already is no link, nor is a number in a
+    heading, a summary or a list of facts.
     """
     places = {text(name): place for name, place in anchors.items()}
     inside, is_quiet, is_linked = "", False, False
@@ -345,6 +343,29 @@ def jsonable(value):
     if value is None or isinstance(value, str | int | bool):
         return value
     return None if pd.isna(value) else str(value)
+
+
+@functools.cache
+def sheet():
+    """Return the style sheet as an element; the exporter leaves it out, as a page has its own in its head.
+
+    The colours of the series and of the kinds of sections are those of the page.
+    """
+    page = (TEMPLATES / "page.css").read_text(encoding="utf-8")
+    light, dark = re.findall(r"^\s*(--s1:.*)$", page, flags=re.MULTILINE)
+    return (
+        f'<style class="traincost">\n.jp-OutputArea {{ {light} }}\n'
+        f'[data-jp-theme-light="false"] .jp-OutputArea {{ {dark} }}\n'
+        f"{(TEMPLATES / 'lab.css').read_text(encoding='utf-8')}</style>"
+    )
+
+
+def of_a_notebook(made):
+    """Return HTML as a notebook shows it: with the style sheet, and no formulas.
+
+    The lab would set what stands between two dollar signs as one, and links that are written in it.
+    """
+    return f"{sheet()}\n{NO_FORMULAS}\n{made}\n{END}"
 
 
 _TEMPLATES = jinja2.Environment(

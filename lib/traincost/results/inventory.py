@@ -71,7 +71,6 @@ def _not_read(runs_dir, found, opened):
 
 
 def _files_below(runs_dir):
-    """Yield the path of every file below a directory, relative to it."""
     for directory, folders, names in os.walk(runs_dir):
         folders.sort(key=natural)
         for name in sorted(names, key=natural):

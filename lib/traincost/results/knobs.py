@@ -7,26 +7,15 @@ from traincost.analysis import knobs as analysis
 from traincost.analysis.kinds import kind_of
 from traincost.analysis.knobs import HIGH_LEVERAGE
 from traincost.analysis.leading import counts_of, current_values
-from traincost.printing import count, money, percent, share_text, span, time_parts, time_text
+from traincost.printing import count, money, percent, share_text, span, time_text
 from traincost.results import fluid
-from traincost.results.bounds import (
-    alike_table,
-    assumed,
-    in_full,
-    limits_of,
-    of_knob,
-    of_one_knob,
-    overlap_of,
-    said_of_bounds,
-    what_a_bound_is,
-)
+from traincost.results.bounds import in_full, knob_share, limits_of, of_knob, of_one_knob, overlap_of
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, label_rows, percent_axis
 from traincost.results.names import hue
-from traincost.results.numbers import N_NAMED, first_names, key, number_of, plural, share
-from traincost.results.prose import Name, Number, join, say
+from traincost.results.prose import N_NAMED, Name, Number, first_names, join, plural, say
 from traincost.results.result import Items, More, Result
 from traincost.results.svg import INK, REST, SERIES
-from traincost.results.tables import ELSEWHERE, Bar, Heading, Table
+from traincost.results.tables import ELSEWHERE, Bar, Heading, Table, part_of
 from traincost.results.turned import inside_table, measure, said_of_turned, turned_table, why
 
 LEAST_LISTED = 0.001  # of all hours: a setting that saves less stands in the details
@@ -80,15 +69,14 @@ def knobs(runs, reruns=None, baseline=None, *, devices=1, price_per_hour=None, c
         bounds,
         [*_most(runs, bounds), *_cannot_tell(bounds)],
         table,
-        Items(tuple(said for knob, said in limits.items() if knob in high and said is not None)),
-        More(
-            say("How each bound is reached: sections governed, ranges, speed-up"),
-            (
-                what_a_bound_is(len(measured)) + assumed(alike),
-                Items(tuple(said_of_bounds(bounds, {k: s for k, s in limits.items() if k not in high}))),
-                in_full(shown, "knobs" if table is None else "knobs-bounds"),
-                alike_table(alike, len(runs.frame)),
-            ),
+        Items(said for knob, said in limits.items() if knob in high),
+        in_full(
+            shown,
+            "knobs" if table is None else "knobs-bounds",
+            {knob: said for knob, said in limits.items() if knob not in high},
+            alike,
+            len(runs.frame),
+            len(measured),
         )
         if len(bounds)
         else None,
@@ -96,10 +84,8 @@ def knobs(runs, reruns=None, baseline=None, *, devices=1, price_per_hour=None, c
         turned_table(measured),
         More(
             say("Where each of them saved: in its own sections, and elsewhere"),
-            (Items(tuple(map(why, measured.itertuples()))), inside_table(measured)),
-        )
-        if len(measured)
-        else None,
+            (Items(map(why, measured.itertuples())), inside_table(measured)),
+        ),
         prefix=name,
         of=runs.label,
     )
@@ -128,25 +114,18 @@ def _most(runs, bounds):
         return []
     high, rest = (known[known["pooled_bound"] >= HIGH_LEVERAGE], known[known["pooled_bound"] < HIGH_LEVERAGE])
     if len(high):
-        most = rest.sort_values("bound", ascending=False, kind="stable").head(1)
+        most = rest.sort_values("bound", ascending=False, kind="stable").head(1).to_dict("records")
         said = say(
-            "{n} {settings} could {each}save {tenth} of all hours or more{rest}.",
-            n=number_of("knobs.n_high", len(high)),
-            settings=plural(len(high), "setting"),
-            each="each " if len(high) > 1 else "",
-            tenth=Number("knobs.high", HIGH_LEVERAGE, percent(HIGH_LEVERAGE)),
-            rest=say(
-                "; nothing else saves more than {x} of a run",
-                x=share(key("knobs", most["knob"].iloc[0], "bound"), most["bound"].iloc[0]),
-            )
-            if len(most)
-            else "",
+            "{n} {n:setting|settings} could {n:|each }save {tenth} of all hours or more[; nothing else saves "
+            "more than {x} of a run].",
+            n=Number.count("knobs.n_high", len(high)),
+            tenth=Number.of("knobs.high", HIGH_LEVERAGE, percent),
+            x=knob_share(most[0], "bound") if most else None,
         )
     else:
-        top = rest.iloc[0]
         said = say(
             "No one setting saves more than {x} of all hours: look for time in the model and hardware.",
-            x=share(key("knobs", top["knob"], "pooled_bound"), top["pooled_bound"]),
+            x=knob_share(rest.iloc[0], "pooled_bound"),
         )
     if not bounds["proposed"].any():
         return [said]
@@ -159,43 +138,34 @@ def _cannot_tell(bounds):
     missing = single[single["sections"] == ""]
     uncounted = single[(single["sections"] != "") & (single["n_known"] == 0)]
     overlapping = single[(single["n_known"] > 0) & single["bound"].isna()]
-    found = []
     if len(missing):
-        found.append(
-            say(
-                "No section of these runs matches {k}: mend the patterns of {them} in the parameters.",
-                k=first_names(missing["knob"], N_NAMED),
-                them=plural(len(missing), "it", "these"),
-            )
+        yield say(
+            "No section of these runs matches {k}: mend the patterns of {n:it|these} in the parameters.",
+            k=first_names(missing["knob"], N_NAMED),
+            n=len(missing),
         )
     if len(uncounted):
-        found.append(
-            say(
-                "What {k} {save} is unknown: no run counted how often that happens.",
-                k=first_names(uncounted["knob"], N_NAMED),
-                save=plural(len(uncounted), "saves", "save"),
-            )
+        yield say(
+            "What {k} {n:saves|save} is unknown: no run counted how often that happens.",
+            k=first_names(uncounted["knob"], N_NAMED),
+            n=len(uncounted),
         )
     if len(overlapping):
-        found.append(
-            say(
-                "What {k} {save} cannot be bounded: the sections overlap in time (threads, or double timing) "
-                "and together take {x} as long as what encloses them.",
-                k=first_names(overlapping["knob"], N_NAMED),
-                save=plural(len(overlapping), "saves", "save"),
-                x=overlap_of(overlapping.iloc[0]),
-            )
+        yield say(
+            "What {k} {n:saves|save} cannot be bounded: the sections overlap in time (threads, or double "
+            "timing) and together take {x} as long as what encloses them.",
+            k=first_names(overlapping["knob"], N_NAMED),
+            n=len(overlapping),
+            x=overlap_of(next(overlapping.itertuples())),
         )
-    return found
 
 
 def _caption(bounds):
-    """The knob that saves most in all."""
     top = bounds.iloc[0]
     return say(
         "The most each change can save: {k} leads with {x} of a run.",
         k=Name(top["knob"]),
-        x=share(key("knobs", top["knob"], "bound"), top["bound"]),
+        x=knob_share(top, "bound"),
     )
 
 
@@ -246,7 +216,7 @@ def _shown(bounds, runs, price):
     overlap = joint.any() and single["bound"].sum() > bounds.loc[joint, "bound"].iloc[0] * (1 + OVERLAP)
     together = OVERLAPPING if overlap else ""
     labels = [
-        TOGETHER if row.kind == "joint" else _imperative(row.change) or row.knob
+        TOGETHER if row.kind == "joint" else row.change[:1].upper() + row.change[1:] or row.knob
         for row in bounds.itertuples()
     ]
     return bounds.assign(
@@ -266,10 +236,6 @@ def _shown(bounds, runs, price):
     )
 
 
-def _imperative(change):
-    return change[:1].upper() + change[1:]
-
-
 def _colour(row, section_kinds):
     """Return the colour of what a knob governs; that of other sections, where they are of several kinds."""
     sections = row.sections.split(", ")
@@ -287,9 +253,6 @@ def _table(frame, runs, currency):
     apart = (frame["bound"] - frame["pooled_bound"]).abs() >= APART
     n_small = int(((frame["row"] == ELSEWHERE) & frame["bound"].notna()).sum())
 
-    def saved(seconds):
-        return time_parts([seconds], total_s)[0]
-
     return Table(
         "knobs",
         say("The most each change can save"),
@@ -301,17 +264,9 @@ def _table(frame, runs, currency):
                 share_text,
                 bar=Bar(low="level_low", high="level_high", colour="colour", text="0 to 100 % of a run"),
             ),
-            *(
-                [Heading("pooled_bound", "of all hours", share_text, hide_on_phone=True)]
-                if apart.any()
-                else []
-            ),
-            Heading("saved_s", f"of {time_text(total_s)}", saved),
-            *(
-                [Heading("saved_money", currency, money, hide_on_phone=True)]
-                if "saved_money" in frame
-                else []
-            ),
+            apart.any() and Heading("pooled_bound", "of all hours", share_text, hide_on_phone=True),
+            Heading("saved_s", f"of {time_text(total_s)}", part_of(total_s)),
+            "saved_money" in frame and Heading("saved_money", currency, money, hide_on_phone=True),
         ),
         frame,
         int(frame["n_runs"].max()),
@@ -323,19 +278,15 @@ def _table(frame, runs, currency):
 
 
 def _note(by, n_small, some_rarer):
-    said = []
-    if by:
-        said.append(say("Line: range over the levels of {by}.", by=Name(by)))
-    if some_rarer:
-        said.append(say("Assumes that a section takes as long each time."))
-    if n_small:
-        said.append(
-            say(
-                "{n} more {settings} would save under {least} and {are} not listed.",
-                n=number_of("knobs.n_small", n_small),
-                settings=plural(n_small, "setting"),
-                are=plural(n_small, "is", "are"),
-                least=Number("knobs.least_listed", LEAST_LISTED, share_text(LEAST_LISTED)),
-            )
+    said = [
+        say("Line: range over the levels of {by}.", by=Name(by)) if by else None,
+        say("Assumes that a section takes as long each time.") if some_rarer else None,
+        say(
+            "{n} more {n:setting|settings} would save under {least} and {n:is|are} not listed.",
+            n=Number.count("knobs.n_small", n_small),
+            least=Number.share("knobs.least_listed", LEAST_LISTED),
         )
-    return join(said) if said else None
+        if n_small
+        else None,
+    ]
+    return join(filter(None, said)) if any(said) else None

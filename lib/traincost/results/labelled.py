@@ -7,31 +7,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from traincost.results.fluid import (
-    FILLS,
-    INK,
-    MUTED,
-    NARROW,
-    PAD,
-    PAGE,
-    ROW,
-    SIZE,
-    WIDE,
-    Level,
-    Part,
-    as_part,
-    drawing,
-    has_untimed,
-    hatching,
-    line_between,
-    ranked,
-    row_said,
-    scale_of,
-    segments,
-    text_at,
-    with_ranks,
-)
-from traincost.results.text_width import fitting, width_of
+from traincost.results import fluid
+from traincost.results.fluid import FILLS, INK, MUTED, NARROW, PAD, PAGE, ROW, SIZE, WIDE, Level, Part
 
 LEAST = 0.05  # of a run: a part that has a label of its own whatever it is
 REST = "other sections"  # what the small parts are called together
@@ -43,21 +20,11 @@ LEAST_WIDTH = 2  # px of a part that has a label; of a thinner one, only the des
 def folded(parts, keep=(), *, printed=None):
     """Put the small parts of a run together as one, which stands before what is untimed.
 
-    Parameters
-    ----------
-    parts : iterable of Part
-        With shares of the run as values.
-    keep : collection of str
-        Labels of parts that stay, however small: what the best knob governs. They are set side by side,
-        where the first of them stands. Training and untimed stay, too, and a small part that is alone.
-    printed : callable, optional
-        Prints their sum.
-
-    Returns
-    -------
-    list of Part
+    The values of parts are shares of the run. Those whose labels are in `keep` stay, however small (what the
+    best knob governs), side by side where the first of them stands; training and untimed stay, too, and a
+    small part that is alone.
     """
-    parts, keep = list(map(as_part, parts)), set(keep)
+    parts, keep = list(map(fluid.as_part, parts)), set(keep)
     small = [p for p in parts if p.value < LEAST and p.label not in keep and p.kind not in _STAY]
     if len(small) < 2 and not (small and small[0].label == REST):
         small = []
@@ -81,27 +48,11 @@ def _percent(share):
 def answer_bar(parts, governed=(), said="", *, name, title, printed=None):
     """Draw a whole run as one labelled bar, twice: for wide screens and for a phone.
 
-    Parameters
-    ----------
-    parts : iterable of Part, or of tuples like it
-        In the order of the bar, with shares of the run; small ones are `folded`.
-    governed : collection of str
-        Labels of the parts under the bracket: what the best knob governs.
-    said : str
-        What stands over the bracket.
-    name : str
-        Of the figure, which its ids begin with.
-    title : str
-        What the bar shows, for who does not see it.
-    printed : callable, optional
-        Prints a share.
-
-    Returns
-    -------
-    Markup
-        Two ``svg`` elements, of which the page's style sheet shows one.
+    Parts, which may be tuples, stand in their order, the small ones `folded`. Over those whose labels are
+    `governed` (by the best knob) is a bracket with what is `said`; `title` is for who does not see it.
+    Returns two ``svg`` elements, of which the page's style sheet shows one.
     """
-    parts = ranked(folded(parts, governed, printed=printed))
+    parts = fluid.ranked(folded(parts, governed, printed=printed))
     listed = "; ".join(f"{part.label} {part.text}" for part in parts)
     described = ". ".join(filter(None, [f"In the order of the bar: {listed}", said]))
     return _twice(
@@ -116,25 +67,20 @@ def answer_bar(parts, governed=(), said="", *, name, title, printed=None):
 def labelled_bars(rows, *, name, title):
     """Draw several labelled bars one below the other, on one scale: before and after, say.
 
-    Parameters
-    ----------
-    rows : iterable of Level
-        The values of their parts in one unit; parts of one label have one colour in all of them.
-    name, title : str
-        As `answer_bar` takes them.
+    The parts of the rows are in one unit; those of one label have one colour in all of them.
     """
-    rows = with_ranks(rows)
-    described = " ".join(map(row_said, rows))
+    rows = fluid.with_ranks(rows)
+    described = " ".join(map(fluid.row_said, rows))
     return _twice(name, title, described, rows, lambda width: _Bars(rows, width))
 
 
 def _twice(name, title, described, rows, bars):
     """Return a drawing for wide screens and one for a phone, with the hatching that they refer to."""
-    drawn = [hatching(f"figure-{name}-hatch")] if has_untimed(rows) else []
+    drawn = [fluid.hatching(f"figure-{name}-hatch")] if fluid.has_untimed(rows) else []
     phone = Markup('narrow" display="none')  # a style sheet takes it back; without one, one drawing is enough
     for width, place, kind in ((WIDE, name, "wide"), (NARROW, f"{name}-narrow", phone)):
         made = bars(width)
-        drawn.append(drawing(place, title, described, made.height, made.elements(name), kind))
+        drawn.append(fluid.drawing(place, title, described, made.height, made.elements(name), kind))
     return Markup("").join(drawn)
 
 
@@ -144,14 +90,14 @@ class _Bars:
     def __init__(self, rows, width, span=None, said=""):
         self.rows, self.width, self.span, self.said = rows, width, span, said
         self.longest = max((sum(part.value for part in row.parts) for row in rows), default=0) or 1.0
-        self.scale = scale_of(rows, self.longest, width, 1.0) if any(row.total for row in rows) else 1.0
+        self.scale = fluid.scale_of(rows, self.longest, width, 1.0) if any(row.total for row in rows) else 1.0
         self.tops, self.outside, y = [], [], 0
         for row in rows:
             y += 34 if span else ROW if row.name else 0
             self.tops.append(y)
             inside = self._inside(row)
             labels = [
-                (middle, f"{fitting(part.label, MAX_LABEL, SIZE)} {part.text}")
+                (middle, f"{fluid.fitting(part.label, MAX_LABEL, SIZE)} {part.text}")
                 for part, start, share, middle in self._places(row)
                 if part not in inside and share * width >= LEAST_WIDTH
             ]
@@ -173,7 +119,7 @@ class _Bars:
         return [
             part
             for part, _, share, _ in self._places(row)
-            if max(width_of(part.label, SIZE, bold=True), width_of(part.text, SIZE)) + 2 * PAD
+            if max(fluid.width_of(part.label, SIZE, bold=True), fluid.width_of(part.text, SIZE)) + 2 * PAD
             <= share * self.width
         ]
 
@@ -183,17 +129,19 @@ class _Bars:
             if self.span:
                 yield from self._bracket(top)
             if row.name:
-                yield text_at(fitting(row.name, self.width, SIZE, bold=True), 0, top - 7, bold=True)
+                yield fluid.text_at(
+                    fluid.fitting(row.name, self.width, SIZE, bold=True), 0, top - 7, bold=True
+                )
             inside, places = self._inside(row), list(self._places(row))
-            yield from segments(places, top, BAR, name)
+            yield from fluid.segments(places, top, BAR, name)
             for part, start, _, _ in places:
                 if part in inside:
                     fill = FILLS[part.colour][1] if part.colour in FILLS else INK
-                    yield text_at(part.label, start, top + 20, dx=PAD, bold=True, fill=fill)
-                    yield text_at(part.text, start, top + 37, dx=PAD, fill=fill)
+                    yield fluid.text_at(part.label, start, top + 20, dx=PAD, bold=True, fill=fill)
+                    yield fluid.text_at(part.text, start, top + 37, dx=PAD, fill=fill)
             if row.total:
                 end = sum(share for _, _, share, _ in places)
-                yield text_at(row.total, end, top + 28, dx=PAD, bold=True)
+                yield fluid.text_at(row.total, end, top + 28, dx=PAD, bold=True)
             yield from _labels(outside, top + BAR)
 
     def _bracket(self, top):
@@ -201,14 +149,14 @@ class _Bars:
         y = top - 8
         lines = ((start, end, y, y), (start, start, y - 0.5, y + 5), (end, end, y - 0.5, y + 5))
         yield Markup('<g stroke="currentColor" stroke-width="1.5">{}</g>').format(
-            Markup("").join(line_between(*line) for line in lines)
+            Markup("").join(fluid.line_between(*line) for line in lines)
         )
-        said = fitting(self.said, self.width, SIZE, bold=True)
-        width = width_of(said, SIZE, bold=True) / self.width
+        said = fluid.fitting(self.said, self.width, SIZE, bold=True)
+        width = fluid.width_of(said, SIZE, bold=True) / self.width
         if start + width <= 1:
-            yield text_at(said, start, top - 16, bold=True)
+            yield fluid.text_at(said, start, top - 16, bold=True)
         else:
-            yield text_at(said, max(end, min(width, 1.0)), top - 16, bold=True, anchor="end")
+            yield fluid.text_at(said, max(end, min(width, 1.0)), top - 16, bold=True, anchor="end")
 
 
 def _span(parts, governed):
@@ -275,8 +223,8 @@ def _leaders(labels, width):
 
 
 def _label(line, said, anchor, width):
-    said = fitting(said, width - 5, SIZE)
-    needed = (width_of(said, SIZE) + 5) / width
+    said = fluid.fitting(said, width - 5, SIZE)
+    needed = (fluid.width_of(said, SIZE) + 5) / width
     at = min(line, 1 - needed) if anchor == "start" else max(line, needed)
     return _Label(line, max(at, 0.0), said, anchor, needed)
 
@@ -301,7 +249,7 @@ def _labels(labels, bottom):
     if not labels:
         return
     drawn = Markup("").join(
-        line_between(label.line, label.line, bottom, bottom + ROW * label.row + label.drop)
+        fluid.line_between(label.line, label.line, bottom, bottom + ROW * label.row + label.drop)
         for label in labels
     )
     yield Markup('<g stroke="{}">{}</g>').format(MUTED, drawn)
@@ -310,7 +258,7 @@ def _labels(labels, bottom):
     ).format(
         PAGE,
         Markup("").join(
-            text_at(
+            fluid.text_at(
                 label.text,
                 label.at,
                 bottom + 18 + ROW * label.row,

@@ -6,14 +6,13 @@ import pandas as pd
 import seaborn as sns
 
 from traincost.analysis import levels as analysis
-from traincost.printing import count, time_parts, time_unit
+from traincost.printing import count, time_unit
 from traincost.results import svg
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, cut, label_rows, labels_apart
-from traincost.results.numbers import key, number_of
-from traincost.results.prose import Name, Number, join, say
+from traincost.results.prose import Name, Number, key, say
 from traincost.results.result import More, Result
 from traincost.results.svg import INK, MUTED, PAGE, SERIES
-from traincost.results.tables import Heading, Table, of_settings
+from traincost.results.tables import Heading, Table, of_settings, part_of
 
 EQUAL_CONTRAST = 0.179  # relative luminance against which black and white contrast alike
 BLACK = "#000001"  # black itself is no attribute in SVG, and would take the colour of the page's text
@@ -75,31 +74,22 @@ def _cells_table(cells, by_level, by_other, n_runs):
     frame = ordered.set_axis([f"cell {i}" for i in range(len(columns))], axis=1)
     frame.insert(0, "level", rows)
     longest = float(np.nanmax(ordered.to_numpy()))
-    printed = dict(
-        zip(ordered.to_numpy().ravel(), time_parts(ordered.to_numpy().ravel(), longest), strict=True)
-    )
-
-    def hours(value):
-        return printed.get(value, "–")
-
-    cells_caption = Figure.of("cells", cells, draw_cells, _caption_cells, time_unit(longest))
-    each = "Mean runtime" if cells.attrs["n_most"] > 1 else "One run a cell"
     return Table(
         "cells",
         say("Runtime of each {r} and {c}", r=Name(cells.index.name), c=Name(cells.columns.name)),
         (
             Heading("level", cells.index.name),
-            *(Heading(f"cell {i}", str(level), hours) for i, level in enumerate(columns)),
+            *(Heading(f"cell {i}", str(level), part_of(longest)) for i, level in enumerate(columns)),
         ),
         frame.reset_index(drop=True),
         n_runs,
         note=say(
             "{each}, slowest first both ways; the stronger the colour, the longer{empty}.",
-            each=each,
+            each="Mean runtime" if cells.attrs["n_most"] > 1 else "One run a cell",
             empty="; hatched: no run" if ordered.isna().to_numpy().any() else "",
         ),
         shades=(float(np.nanmin(ordered.to_numpy())), longest),
-        drawn=cells_caption,
+        drawn=Figure.of("cells", cells, draw_cells, _caption_cells, time_unit(longest)),
     )
 
 
@@ -108,42 +98,34 @@ def _caption_cells(levels_by, unit):
     rows, columns = levels_by.index.name, levels_by.columns.name
     stacked = levels_by.stack().dropna()
     at = stacked.idxmax()
-    empty = int(levels_by.isna().to_numpy().sum())
-    sentence = say(
-        "{what} in {u} by {r} and {c}: slowest is {a}, {b} at {t}.",
+    empty = levels_by.isna().to_numpy().sum()
+    return say(
+        "{what} in {u} by {r} and {c}: slowest is {a}, {b} at {t}.[ {empty} of {n} cells hold no run.]",
         what="Mean runtime" if levels_by.attrs["n_most"] > 1 else "Runtime, one run a cell,",
         u=unit.symbol,
         r=Name(rows),
         c=Name(columns),
         a=Name(at[0]),
         b=Name(at[1]),
-        t=Number("cells.slowest.mean_s", float(stacked.max()), unit.text(stacked.max())),
-    )
-    if not empty:
-        return sentence
-    return join(
-        [
-            sentence,
-            say(
-                "{n} of {k} cells hold no run.",
-                n=number_of("cells.empty", empty),
-                k=number_of("cells.n", levels_by.size),
-            ),
-        ]
+        t=Number.of("cells.slowest.mean_s", stacked.max(), unit.text),
+        empty=Number.count("cells.empty", empty) if empty else None,
+        n=Number.count("cells.n", levels_by.size),
     )
 
 
 def _caption_levels(runtimes, levels, name, unit):
-    """How far the levels' means lie apart."""
-    slow, fast = levels.iloc[0], levels.iloc[-1]
     if len(levels) < 2:
         return say("Runtime of each run.")
+    slow, fast = levels.iloc[0], levels.iloc[-1]
+    low, high = (
+        Number.of(key("level", name, row.level, "mean_s"), row.mean_s, unit.text) for row in (fast, slow)
+    )
     return say(
         "Runtime by {f}: from {low} on average at {a} to {high} at {b}.",
         f=Name(name),
-        low=Number(key("level", name, fast.level, "mean_s"), fast.mean_s, unit.text(fast.mean_s)),
+        low=low,
         a=Name(fast.level),
-        high=Number(key("level", name, slow.level, "mean_s"), slow.mean_s, unit.text(slow.mean_s)),
+        high=high,
         b=Name(slow.level),
     )
 

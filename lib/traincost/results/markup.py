@@ -1,7 +1,6 @@
-"""Tables as LaTeX, Markdown and CSV, for a paper, an issue or a spreadsheet.
+"""Text from runs as HTML, LaTeX, Markdown and CSV hold it, and tables in the last three, for a paper.
 
-Text from runs is escaped here for these three. LaTeX and Markdown print values as the page does;
-CSV has them whole.
+It is escaped here, for these four. LaTeX and Markdown print values as the page does; CSV has them whole.
 """
 
 import csv
@@ -9,6 +8,11 @@ import io
 import math
 import re
 from itertools import groupby
+
+from markupsafe import Markup, escape
+
+MAX_WHOLE = 14  # characters of a name that never breaks
+MAX_SHOWN = 300  # characters of a value from a run; the JSON has it whole
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -65,6 +69,33 @@ _UNSEEN = r"[\s\"'\x00-\x1f\x7f-\x9f\xad\u200b-\u200f\u202a-\u202e\u2060-\u206f\
 _FORMULA = re.compile(rf"((?:^|[;|\t\r\n]){_UNSEEN})(?=[=+\-@＝＋－＠])")
 
 
+def text(value):
+    """Escape text; characters that HTML cannot hold are shown as their pictures."""
+    return escape("".join(map(_visible, str(value))))
+
+
+def _visible(character):
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)  # the control pictures of Unicode
+    if 0x7F <= code <= 0x9F or code in (0xFFFE, 0xFFFF) or 0xD800 <= code <= 0xDFFF:
+        return "�"
+    return character
+
+
+def shown(value):
+    """Escape text from a run, cut where it is very long."""
+    value = str(value)
+    return text(value if len(value) <= MAX_SHOWN else f"{value[: MAX_SHOWN - 1]}…")
+
+
+def breakable(escaped):
+    """Let long paths and names break after their separators; short ones stay whole."""
+    if len(escaped) <= MAX_WHOLE:
+        return escaped
+    return Markup(escaped.replace(Markup("/"), Markup("/<wbr>")).replace(Markup("_"), Markup("_<wbr>")))
+
+
 def latex(columns, rows):
     """Return the rows of a ``tabular``: a header row, then the body, ``\\\\`` after each; all escaped."""
     return "".join(f"{' & '.join(map(latex_text, line))} \\\\\n" for line in (columns, *rows))
@@ -119,13 +150,9 @@ def rows_as_csv(columns, rows):
 
     An apostrophe stands before what a spreadsheet would take for a formula, and before a first tab.
     """
-    return "".join(map(_line, (columns, *rows)))
-
-
-def _line(values):
-    out = io.StringIO()
-    csv.writer(out).writerow([_spreadsheet(value) for value in values])
-    return out.getvalue()  # RFC 4180: it ends with CR LF, and text that holds either is quoted
+    out = io.StringIO()  # RFC 4180: lines end with CR LF, and text that holds either is quoted
+    csv.writer(out).writerows(map(_spreadsheet, values) for values in (columns, *rows))
+    return out.getvalue()
 
 
 def _spreadsheet(value):

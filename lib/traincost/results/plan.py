@@ -1,34 +1,30 @@
-"""What a planned sweep would take, predicted from runs: sentences, a table, and JSON."""
+"""What a planned sweep would take, predicted from runs, or what is left of one: sentences, a table, and "
+"JSON."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import pandas as pd
+
 from traincost.analysis import plan as analysis
-from traincost.printing import count, money, percent, plain, share_text, time_interval, time_text
-from traincost.results.numbers import N_NAMED, hours_of, names, number_of, plural
-from traincost.results.prose import Number, say
+from traincost.analysis import remaining as left
+from traincost.printing import count, money, percent, plain, time_interval, time_text
+from traincost.results.prose import N_NAMED, Number, When, names, say, with_more
 from traincost.results.result import Headline, Items, Result
 from traincost.results.tables import Heading, Table, as_printed
 
-FORMAT = "traincost/plan/1"
+FORMAT, REMAINING = "traincost/plan/1", "traincost/remaining/1"
+_WALL = ("wall_middle", "wall_low", "wall_high")
 MAX_LINES = 60  # configurations that are printed as text; the table has all
 
 
 @dataclass(frozen=True, eq=False)
 class Plan(Result):
-    """A plan, which lists its configurations where it is printed as text.
+    """A plan, which lists its configurations where it is printed as text."""
 
-    Attributes
-    ----------
-    proposal : mapping
-        As `analysis.plan.checked` returns it.
-    lines : tuple of str
-        The plan as text.
-    """
-
-    proposal: Mapping = field(default_factory=dict)
-    lines: tuple = ()
+    proposal: Mapping = field(default_factory=dict)  # as `analysis.plan.checked` returns it
+    lines: tuple = ()  # the plan as text
 
     def __str__(self):
         return "\n".join(self.lines)
@@ -90,141 +86,119 @@ def plan(runs, levels=None, *, seeds=1, knobs=None, devices=1, price_per_hour=No
         }
     )
     table = analysis.plan(runs.frame, runs.described, proposal, runs.timing if knobs else None, runs.excluded)
-    said = [_whole(table, currency), *_with_knobs(table), *failed(runs, table)]
-    said += [*never_run(table), *trust(runs, table)]
+    said = [_whole(table, currency), *_with_knobs(table), *_failed(runs, table)]
+    said += [*_never_run(table), *_trust(runs, table)]
+    return _shown("plan", runs, name, table, said, _table(table, currency, len(runs)), proposal)
+
+
+def _shown(kind, runs, name, table, said, block, proposal, **more):
     return Plan.showing(
-        "plan",
+        kind,
         table,
-        Headline((said[0],)),
-        Items(tuple(said[1:])),
-        _table(table, currency, len(runs)),
+        Headline(said[:1]),
+        Items(said[1:]),
+        block,
         prefix=name,
         of=runs.label,
         proposal=proposal,
-        lines=(*(sentence.plain() for sentence in said), *configurations(table)),
+        lines=(*(sentence.plain() for sentence in said), *_configurations(table)),
+        more=more,
     )
 
 
 def _whole(table, currency):
     whole = table.iloc[-1]
     return say(
-        "{n} {runs} in {k} {configurations} {take} {hours} ({low} to {high}): {spent}.",
-        n=number_of("plan.n_runs", whole["n_runs"]),
-        runs=plural(whole["n_runs"], "run"),
-        k=number_of("plan.n_configurations", len(table) - 1),
-        configurations=plural(len(table) - 1, "configuration"),
-        take=plural(whole["n_runs"], "takes", "take"),
-        spent=spent("plan", whole, currency),
-        **interval("plan", whole),
+        "{n} {n:run|runs} in {k} {k:configuration|configurations} {n:takes|take} {hours} ({low} to {high}): "
+        "{spent}.",
+        n=Number.count("plan.n_runs", whole["n_runs"]),
+        k=Number.count("plan.n_configurations", len(table) - 1),
+        spent=_spent("plan", whole, currency),
+        **_interval("plan", whole),
     )
 
 
-def interval(base, row, names=("hours", "low", "high")):
+def _interval(base, row, names=("hours", "low", "high")):
     """Return hours and their interval as numbers by name, all in the unit of the former."""
-    texts = time_interval(*(3600 * row[name] for name in names))
-    return {
-        name: Number(f"{base}.{name}", float(row[name]), text)
-        for name, text in zip(names, texts, strict=True)
-    }
+    hours = [row[name] for name in names]
+    texts = time_interval(*(3600 * value for value in hours))
+    numbers = Number.several([f"{base}.{name}" for name in names], hours, texts)
+    return dict(zip(names, numbers, strict=True))
 
 
-def spent(base, row, currency):
+def _spent(base, row, currency):
     """Say the device time, and what it costs where a price is given."""
     hours = 3600 * row["device_hours"]
     text = time_interval(hours, hours, hours)[0]  # in the unit of the hours beside it
-    cost = ""
-    if "money" in row:
-        cost = say(" for {m}", m=Number(f"{base}.money", float(row["money"]), money(row["money"], currency)))
+    is_priced = "money" in row
     return say(
-        "{d} of device time{cost}",
+        "{d} of device time[ for {m}]",
         d=Number(f"{base}.device_hours", float(row["device_hours"]), text),
-        cost=cost,
+        m=Number.of(f"{base}.money", row["money"], lambda m: money(m, currency)) if is_priced else None,
     )
 
 
 def _with_knobs(table):
-    if "hours_at_least" not in table:
-        return []
-    return [
-        say(
+    if "hours_at_least" in table:
+        yield say(
             "With the knobs turned they take at least {least}, if each saves the most that it can.",
-            least=hours_of("plan.hours_at_least", table["hours_at_least"].iloc[-1]),
+            least=Number.hours("plan.hours_at_least", table["hours_at_least"].iloc[-1]),
         )
-    ]
 
 
-def failed(runs, table):
+def _failed(runs, table):
     """What failed runs would add, if they took the share of all hours that they took so far."""
-    share = analysis.failed_share(runs.frame, runs.excluded)
-    if not share:
-        return []
-    hours = table["hours"].iloc[-1] * share / (1 - share)
-    return [
-        say(
+    lost = analysis.failed_share(runs.frame, runs.excluded)
+    if lost:
+        yield say(
             "Failed runs took {share} of all hours so far: the same share would add {hours}.",
-            share=Number("plan.failed_share", share, share_text(share)),
-            hours=hours_of("plan.failed_hours", hours),
+            share=Number.share("plan.failed_share", lost),
+            hours=Number.hours("plan.failed_hours", table["hours"].iloc[-1] * lost / (1 - lost)),
         )
-    ]
 
 
-def never_run(table):
+def _never_run(table):
     """Name the planned combinations that were never run."""
     cells = table.iloc[:-1]
     unseen = cells[cells["n_before"] == 0]
-    if not len(unseen):
-        return []
-    listed = names([_label(row, table) for row in unseen.head(N_NAMED).to_dict("records")])
-    if len(unseen) > N_NAMED:
-        listed.append(say("{n} more", n=number_of("plan.n_more_never_run", len(unseen) - N_NAMED)))
-    return [
-        say(
-            "{n} of {of} combinations {were} never run, and {are} predicted from what each setting does by "
-            "itself: {l}.",
-            were=plural(len(unseen), "was", "were"),
-            are=plural(len(unseen), "is", "are"),
-            n=number_of("plan.n_never_run", len(unseen)),
-            of=number_of("plan.n_configurations", len(cells)),
-            l=listed,
+    if len(unseen):
+        listed = names([_label(row, table) for row in unseen.head(N_NAMED).to_dict("records")])
+        yield say(
+            "{n} of {of} combinations {n:was|were} never run, and {n:is|are} predicted from what each "
+            "setting does by itself: {l}.",
+            n=Number.count("plan.n_never_run", len(unseen)),
+            of=Number.count("plan.n_configurations", len(cells)),
+            l=with_more(listed, len(unseen), "plan.n_more_never_run"),
         )
-    ]
 
 
-def trust(runs, table):
+def _trust(runs, table):
     """What speaks for and against the model: an interaction, and predictions of each from the others."""
-    said = []
     unseen = (table["n_before"].iloc[:-1] == 0).any()
     repeated = analysis.repeats(runs.frame, runs.described)
     if (unseen or not repeated) and analysis.interacts(runs.frame, runs.described):
         what = "a combination never run" if repeated else "any combination"
-        said.append(
-            say(
-                "The settings act together in these runs: {what} may be off by more than its interval.",
-                what=what,
-            )
+        yield say(
+            "The settings act together in these runs: {what} may be off by more than its interval.",
+            what=what,
         )
     if unseen and analysis.hides_interactions(runs.frame, runs.described):
-        said.append(
-            say(
-                "Whether settings act together cannot be told from these runs: if they do, a combination "
-                "never run may be off by more than its interval."
-            )
+        yield say(
+            "Whether settings act together cannot be told from these runs: if they do, a combination never "
+            "run may be off by more than its interval."
         )
     tested = analysis.left_out(runs.frame, runs.described)
     if len(tested):
-        said.append(
-            say(
-                "Predicted from the others, {n} of {of} configurations run before lie within their {level} "
-                "interval.",
-                n=number_of("predicted.n_inside", tested["inside"].sum()),
-                of=number_of("predicted.n", len(tested)),
-                level=Number("predicted.coverage", analysis.COVERAGE, percent(analysis.COVERAGE)),
-            )
+        yield say(
+            "Predicted from the others, {n} of {of} configurations run before lie within their {level} "
+            "interval.",
+            n=Number.count("predicted.n_inside", tested["inside"].sum()),
+            of=Number.count("predicted.n", len(tested)),
+            level=Number.of("predicted.coverage", analysis.COVERAGE, percent),
         )
-    return said
 
 
-def configurations(table):
+def _configurations(table):
     """Yield a line of text for each configuration of a plan."""
     cells = table.iloc[:-1]
     for row in cells.head(MAX_LINES).to_dict("records"):
@@ -237,42 +211,37 @@ def configurations(table):
 
 
 def _texts(row):
-    """Print hours, and their interval in the same unit."""
     middle, low, high = time_interval(*(3600 * row[end] for end in ("hours", "low", "high")))
     return middle, f"{low} to {high}"
 
 
-def printed_hours(frame):
+def _printed_hours(frame):
     """Add the hours of each row and their interval as they are printed."""
     texts = [_texts(row) for row in frame.to_dict("records")]
     return frame.assign(time=[middle for middle, _ in texts], interval=[ends for _, ends in texts])
 
 
-def device_time(hours):
+def _device_time(hours):
     """Print hours in the unit in which they read best."""
     return time_text(3600 * hours)
 
 
 def _label(row, table):
-    levels = (f"{name.removeprefix('level.')}={row[name]}" for name in factors_of(table))
+    levels = (f"{name.removeprefix('level.')}={row[name]}" for name in _factors_of(table))
     return ", ".join(levels) or "all runs"
 
 
-def factors_of(table):
+def _factors_of(table):
     """Return the columns that hold the levels of a plan's configurations."""
     return [name for name in table if name.startswith("level.")]
 
 
 def _table(frame, currency, n_runs):
-    failed = frame["failed_hours"].iloc[-1] > 0
-    least = Heading(
-        "hours_at_least", "at least", device_time, "with the knobs turned, if each saves all that it can"
-    )
     return Table(
         "plan",
         say("What each configuration would take, and the whole."),
         (
-            *(Heading(name, name.removeprefix("level.")) for name in factors_of(frame)),
+            *_level_headings(frame),
             Heading(
                 "n_before",
                 "run before",
@@ -282,30 +251,213 @@ def _table(frame, currency, n_runs):
             Heading("n_runs", "runs", count),
             Heading("time", "time", as_printed),
             Heading("interval", "interval", as_printed, f"{percent(analysis.COVERAGE)} prediction interval"),
-            *([least] if "hours_at_least" in frame else []),
-            Heading("device_hours", "device time", device_time),
-            *([Heading("money", currency, money)] if "money" in frame else []),
-            *(
-                [Heading("failed_hours", "failed", device_time, "what failed runs would add")]
-                if failed
-                else []
+            "hours_at_least" in frame
+            and Heading(
+                "hours_at_least",
+                "at least",
+                _device_time,
+                "with the knobs turned, if each saves all that it can",
             ),
+            Heading("device_hours", "device time", _device_time),
+            "money" in frame and Heading("money", currency, money),
+            frame["failed_hours"].iloc[-1] > 0
+            and Heading("failed_hours", "failed", _device_time, "what failed runs would add"),
         ),
-        printed_hours(frame),
+        _printed_hours(frame),
         n_runs,
         "completed runs that it is predicted from",
     )
 
 
+def _level_headings(frame):
+    """Return the headings of the levels of a plan's configurations."""
+    return [Heading(name, name.removeprefix("level.")) for name in _factors_of(frame)]
+
+
+# -- what is left of a sweep that is under way -------------------------------------------------
+
+
+def remaining(
+    runs, levels=None, *, seeds=None, devices=1, price_per_hour=None, currency="USD", at_once=None, name=""
+):
+    """Say what is left of the grid that some runs are part of.
+
+    Parameters
+    ----------
+    runs : Runs
+        Those so far, with those at work among the excluded; their `replicates` repeat a configuration.
+    levels : mapping of str to list, optional
+        Factor to the levels that are planned; of a factor left out, all that were run.
+    seeds : int, optional
+        Runs of each configuration; as many as the one with most has, if left out.
+    devices : int
+        That a run holds.
+    price_per_hour : float, optional
+        Of a device.
+    currency : str
+    at_once : int, optional
+        Runs at one time; as observed from starts and runtimes, if left out.
+    name : str
+        Stands before the keys of its numbers on a page.
+
+    Returns
+    -------
+    Plan
+        ``frame`` has a row per combination with runs left and the whole last: ``level.<factor>``,
+        ``n_before``, ``n_at_work``, ``n_to_run``, ``hours`` with ``low`` and ``high`` (90 % prediction
+        interval), ``device_hours``, and ``money`` where a price is given.
+
+    Raises
+    ------
+    ParameterError
+        An argument cannot be used, or a level was never run.
+    NothingToReport
+        The runs are no grid, or too few to predict from.
+
+    Examples
+    --------
+    >>> print(remaining(runs))
+    Nothing remains: each of the 36 combinations of the grid was run.
+    """
+    asked = {
+        "levels": levels or {},
+        "devices": devices,
+        "price_per_hour": price_per_hour,
+        "currency": currency,
+    }
+    proposal = analysis.checked(
+        {**asked, "seeds": 1 if seeds is None else seeds, "replicates": list(runs.replicates)}
+    )
+    proposal["seeds"] = seeds  # None: as many as were seen
+    found = left.remaining(runs.frame, runs.described, runs.excluded, proposal, at_once)
+    table = found.frame
+    said = [_whole_left(found, currency)]
+    if len(table) > 1:
+        said += [_until(found), *_failed(runs, table), *_never_run(table), *_trust(runs, table)]
+    said += _unsure(found)
+    block = _left_table(table, currency, len(runs)) if len(table) > 1 else None
+    proposal["at_once"] = at_once
+    return _shown("remaining", runs, name, table, said, block, proposal, remaining=_numbers(found))
+
+
+def _whole_left(found, currency):
+    whole = found.frame.iloc[-1]
+    n = Number.count("remaining.n_combinations", found.n_combinations)
+    if len(found.frame) == 1:
+        times = Number.count("remaining.n_seeds", found.n_seeds) if found.n_seeds > 1 else None
+        said = "Nothing remains: each of the {n} combinations of the grid was run[ {times} times]."
+        return say(said, n=n, times=times)
+    return say(
+        "{left} {left:run|runs} of {n} combinations {left:remains|remain}, {work} of them at work. "
+        "{left:It takes|They take} {hours} ({low} to {high}): {spent}.",
+        left=Number.count("remaining.n_runs", whole["n_to_run"] + whole["n_at_work"]),
+        n=n,
+        work=Number.count("remaining.n_at_work", whole["n_at_work"]),
+        spent=_spent("remaining", whole, currency),
+        **_interval("remaining", whole),
+    )
+
+
+def _until(found):
+    """When the last run ends, if as many run at once as so far."""
+    middle, low, high = found.wall_hours
+    if middle != middle:
+        return say("When the runs started is not recorded: set at_once to learn when the rest ends.")
+    parts = _interval("remaining", dict(zip(_WALL, found.wall_hours, strict=True)), _WALL)
+    known = found.latest_s == found.latest_s
+    ends = [When(_moment(found.latest_s + 3600 * hours)) if known else None for hours in (middle, low, high)]
+    return say(
+        "With {k} at once, the last ends after {wall_middle} ({wall_low} to {wall_high})[: on {end}][ "
+        "({first} to {last})][, counted from {latest}, the last moment that a run recorded].",
+        k=Number.count("remaining.at_once", found.at_once),
+        end=ends[0],
+        first=ends[1] if ends[1] != ends[2] else None,
+        last=ends[2],
+        latest=When(_moment(found.latest_s)) if known else None,
+        **parts,
+    )
+
+
+def _moment(seconds):
+    """Return a moment to the minute, in UTC; one beyond what a date can be is left open."""
+    try:
+        return f"{pd.Timestamp(seconds, unit='s'):%Y-%m-%d %H:%M} UTC"
+    except (ValueError, OverflowError):
+        return "no date"
+
+
+def _unsure(found):
+    if found.n_overdue:
+        yield say(
+            "{n} {n:run is|runs are} at work longer than nearly all that was predicted, and {n:is|are} taken "
+            "to end now.",
+            n=Number.count("remaining.n_overdue", found.n_overdue),
+        )
+    if found.n_unknown:
+        yield say(
+            "{n} {n:run is|runs are} at work or failed with a level that no completed run has: nothing is "
+            "known of it, so it is left out.",
+            n=Number.count("remaining.n_unknown", found.n_unknown),
+        )
+
+
+def _left_table(frame, currency, n_runs):
+    return Table(
+        "remaining",
+        say("What is left of each combination, and of the whole."),
+        (
+            *_level_headings(frame),
+            Heading("n_before", "run before", count, "completed runs"),
+            Heading("n_at_work", "at work", count),
+            Heading("n_to_run", "to run", count),
+            Heading("time", "time left", as_printed),
+            Heading("interval", "interval", as_printed, f"{percent(analysis.COVERAGE)} prediction interval"),
+            Heading("device_hours", "device time", _device_time),
+            "money" in frame and Heading("money", currency, money),
+        ),
+        _printed_hours(frame),
+        n_runs,
+        "completed runs that it is predicted from",
+        holds=("remaining", "plan"),
+    )
+
+
+def _numbers(found):
+    middle, low, high = found.wall_hours
+    known = found.latest_s == found.latest_s and middle == middle
+    return {
+        "n_combinations": found.n_combinations,
+        "n_seeds": found.n_seeds,
+        "at_once": found.at_once,
+        "wall_hours": middle,
+        "wall_hours_low": low,
+        "wall_hours_high": high,
+        "ends": {
+            name: _moment(found.latest_s + 3600 * hours)
+            for name, hours in (("middle", middle), ("low", low), ("high", high))
+        }
+        if known
+        else None,
+        "n_overdue": found.n_overdue,
+        "n_unknown": found.n_unknown,
+    }
+
+
+# -- as JSON -------------------------------------------------------------------------------
+
+
 def as_json(planned):
-    """Return a `Plan` as JSON text."""
-    table = planned.frame
-    content = {"format": FORMAT, "coverage": analysis.COVERAGE, "proposal": planned.proposal}
-    content["configurations"] = table.iloc[:-1].to_dict("records")
-    content["total"] = table.drop(columns=factors_of(table)).iloc[-1].to_dict()
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1, default=as_builtin) + "\n"
+    """Return what `plan` or `remaining` returned as JSON text; what is not known is null."""
+    table, is_left = planned.frame, "remaining" in planned.more
+    content = {"format": REMAINING if is_left else FORMAT, "coverage": analysis.COVERAGE}
+    content["proposal"] = planned.proposal
+    for name, value in planned.more.get("remaining", {}).items():
+        content[name] = None if value != value else value
+    content["combinations" if is_left else "configurations"] = table.iloc[:-1].to_dict("records")
+    content["total"] = table.drop(columns=_factors_of(table)).iloc[-1].to_dict()
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1, default=_as_builtin) + "\n"
 
 
-def as_builtin(value):
+def _as_builtin(value):
     """Return what JSON has no type for as what it has."""
     return value.item() if hasattr(value, "item") else str(value)

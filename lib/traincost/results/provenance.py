@@ -7,7 +7,6 @@ import pandas as pd
 from traincost.analysis.fields import ALL_RUNS
 from traincost.printing import count, time_text
 from traincost.results.names import shared_settings
-from traincost.results.numbers import number_of, plural
 from traincost.results.prose import Name, Number, say
 from traincost.results.result import More, Result
 from traincost.results.tables import MAX_RUN_ROWS, MAX_RUNS, Heading, Table, of_one
@@ -35,11 +34,7 @@ def provenance(runs, *, name=""):
         runs.result.tables.get("excluded"),
         runs.result.tables.get("notes"),
         More(
-            say(
-                "The {n} {runs}, slowest first",
-                n=number_of("runtime.n", len(runs)),
-                runs=plural(len(runs), "run"),
-            ),
+            say("The {n} {n:run|runs}, slowest first", n=Number.count("runtime.n", len(runs))),
             (_runs_table(runs.frame, by, across),),
         ),
         More(
@@ -54,34 +49,27 @@ def provenance(runs, *, name=""):
 def _same_in_every_run(runs):
     """The settings that all runs share: those asked for, or the shortest-named few."""
     shared, more = shared_settings(runs.described, runs.shared_settings)
-    if not shared:
-        return []
-    return [
-        say(
-            "Same in every run: {s}{tail}.",
+    if shared:
+        yield say(
+            "Same in every run: {s}[, and {more} more].",
             s=[say("{name} {value}", name=Name(name), value=Name(value)) for name, value in shared],
-            tail=say(", and {n} more", n=number_of("settings.more", more)) if more else "",
+            more=Number.count("settings.more", more) if more else None,
         )
-    ]
 
 
 def _permutations(effects):
     """How many permutations the verdicts rest on, and whether anything was repeated."""
-    tested = effects[effects["p_alone"].notna()]
-    drawn = int(tested["n_permutations"].max()) if len(tested) else 0
-    if not drawn:
-        return []
+    drawn = effects.loc[effects["p_alone"].notna(), "n_permutations"].max()
+    if not drawn > 0:
+        return
     n_runs, n_configurations = effects[["n_runs", "n_configurations"]].iloc[0]
-    said = [
-        say(
-            "Family-wise p-values come from {n} seeded permutations of {c} configurations.",
-            n=number_of("effects.n_permutations", drawn),
-            c=number_of("effects.n_configurations", n_configurations),
-        )
-    ]
+    yield say(
+        "Family-wise p-values come from {n} seeded permutations of {c} configurations.",
+        n=Number.count("effects.n_permutations", drawn),
+        c=Number.count("effects.n_configurations", n_configurations),
+    )
     if n_runs == n_configurations:
-        said.append(say("No configuration was repeated, so how far repetitions differ is not known."))
-    return said
+        yield say("No configuration was repeated, so how far repetitions differ is not known.")
 
 
 def _runs_table(frame, by, across):
@@ -93,8 +81,10 @@ def _runs_table(frame, by, across):
     return Table(
         "runs",
         say(
-            "The {n} and the file of each, below the directory of the runs; slowest first.",
-            n=_of_all(len(listed), len(frame)),
+            "The [slowest {n} of {of} ]completed runs and the file of each, below the directory of the runs; "
+            "slowest first.",
+            n=Number.count("runs.n_listed", len(listed)) if len(listed) < len(frame) else None,
+            of=Number.count("runtime.n", len(frame)),
         ),
         (
             Heading("run_id", "run"),
@@ -111,19 +101,7 @@ def _runs_table(frame, by, across):
     )
 
 
-def _of_all(n, of):
-    """Say how many of the runs are listed."""
-    if n == of:
-        return say("completed runs")
-    return say(
-        "slowest {n} of {of} completed runs",
-        n=Number("runs.n_listed", n, count(n)),
-        of=Number("runtime.n", of, count(of)),
-    )
-
-
 def _names_table(runs):
-    """The whole names of levels that a page shortens."""
     rows = [
         (field.name, short, level)
         for field in runs.described

@@ -20,25 +20,13 @@ _TIMED = re.compile(r"_s$|_per_s|energy|power")
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """A response of runs.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-        `SECONDS` of a run or a section, `COST` (a cost column), `SCORE`.
-    runs : Runs
-    values : ndarray of float
-        Of each run of ``runs.frame``; NaN where it has none.
-    log : bool
-        Whether the logarithm is tested: of a positive magnitude, not of a score.
-    """
+    """A response of runs."""
 
     name: str
-    kind: str
+    kind: str  # `SECONDS` of a run or a section, `COST` (a cost column), `SCORE`
     runs: object
-    values: np.ndarray
-    log: bool
+    values: np.ndarray  # of each run of ``runs.frame``; NaN where it has none
+    log: bool  # whether the logarithm is tested: of a positive magnitude, not of a score
 
     @property
     def known(self):
@@ -105,9 +93,7 @@ class Response:
 
     def value(self, key, value):
         """Return one of its values as a number."""
-        if self.kind == SECONDS:
-            return Number(key, float(value), time_text(value))
-        return Number(key, float(value), significant(value))
+        return Number.of(key, value, time_text if self.kind == SECONDS else significant)
 
     def each(self, at):
         """Return (run id, value) of some of the runs that have it, by their rows."""
@@ -116,13 +102,8 @@ class Response:
 
 
 def asked_of(runs, response):
-    """Return the response of this name.
-
-    Raises
-    ------
-    ParameterError
-        The runs have none of this name, or it tells nothing.
-    """
+    """Return the response of this name; raise `ParameterError` where there is none, or where it tells "
+    "nothing."""
     kind, values = _values(runs, response)
     known = values[np.isfinite(values)]
     if len(known) < 2 and response != RUNTIME:
@@ -147,6 +128,6 @@ def _values(runs, response):
     numeric = runs.frame.select_dtypes("number").dropna(axis="columns", how="all").columns
     known = [c.removeprefix(SCORE_PREFIX) for c in numeric if not c.startswith(PREFIX)]
     raise ParameterError(
-        f"`response` must be a cost column, a score or a section of the runs, got {response!r}; "
-        f"there are: {', '.join([*known, *runs.timing.paths][:30])}"
+        f"`response` must be a cost column, a score or a section of the runs, got {response!r}; there are: "
+        f"{', '.join([*known, *runs.timing.paths][:30])}"
     )

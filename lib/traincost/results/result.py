@@ -7,15 +7,15 @@ numbers as JSON. The exporter (`pages.exporter`) puts the results of a notebook 
 import functools
 import importlib.metadata
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import pandas as pd
 from markupsafe import Markup
 
-from traincost.results import html, style
+from traincost.results import html
 from traincost.results.figures import Figure
-from traincost.results.prose import Sentence, join, say
+from traincost.results.prose import Captioned, Sentence, join, say
 from traincost.results.tables import MAX_RUNS, Table
 
 MIME = "application/vnd.traincost.result+json"
@@ -27,48 +27,34 @@ _VERSIONED = ("traincost", "numpy", "pandas", "scipy", "statsmodels", "seaborn",
 
 @dataclass(frozen=True, eq=False)
 class Paragraph:
-    """Sentences that are set one after another."""
+    """Sentences that are set one after another: any iterable of them; one that is None is left out."""
 
     sentences: tuple
+
+    def __post_init__(self):
+        object.__setattr__(self, "sentences", tuple(s for s in self.sentences if s is not None))
 
 
 @dataclass(frozen=True, eq=False)
-class Items:
+class Items(Paragraph):
     """Sentences that are set as a list."""
 
-    sentences: tuple
     ordered: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Headline:
+class Headline(Paragraph):
     """The sentences that a page begins with, in a box."""
-
-    sentences: tuple
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What a page answers first: one to a page, with the id ``answer``.
+    """What a page answers first: one to a page, with the id ``answer``."""
 
-    Attributes
-    ----------
-    finding : Sentence
-        The headline, without a full stop.
-    lead : Sentence, optional
-        What to do, in bold, which the first of `do` goes on from.
-    do : tuple of Sentence
-        What it saves, and how that is known.
-    figure : Bars or Figure, optional
-    facts : tuple of (Sentence, Sentence)
-        A few figures, each with what it is.
-    """
-
-    finding: Sentence
-    lead: Sentence | None = None
-    do: tuple = ()
+    finding: Sentence  # the headline, without a full stop
+    lead: Sentence | None = None  # what to do, in bold, which the first of `do` goes on from
+    do: tuple = ()  # what it saves, and how that is known
     figure: object = None
-    facts: tuple = ()
+    facts: tuple = ()  # a few figures, each with what it is
 
     @property
     def first(self):
@@ -93,44 +79,18 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class Bars:
-    """A figure made of bars (`fluid`), whose text has one size at every width.
+class Bars(Captioned):
+    """A figure made of bars (`fluid`), whose text has one size at every width."""
 
-    Attributes
-    ----------
-    name : str
-        Its anchor, and its name in the JSON.
-    frame : DataFrame
-        What it shows.
-    drawing : Markup
-        As `fluid` makes it, under the same name.
-    caption : Sentence
-    note : Sentence, optional
-        Below it, small.
-    legend : Markup, optional
-        As `in_cells.legend` makes it.
-    quiet : bool
-        The caption stands below it, small: of the figure of an `Answer`.
-    drawn : Figure, optional
-        The same for a paper, which `Result.plot` draws.
-    aliases : tuple of str
-        Ids that once stood here, and still lead to it.
-    """
-
-    name: str
-    frame: pd.DataFrame
-    drawing: Markup
+    name: str  # its anchor, and its name in the JSON
+    frame: pd.DataFrame  # what it shows
+    drawing: Markup  # as `fluid` makes it, under the same name
     caption: Sentence
-    note: Sentence | None = None
-    legend: str = ""
-    quiet: bool = False
-    drawn: Figure | None = None
-    aliases: tuple = ()
-
-    @property
-    def said(self):
-        """The caption and what stands below, as sentences."""
-        return (self.caption, self.note) if self.note else (self.caption,)
+    note: Sentence | None = None  # below it, small
+    legend: str = ""  # as `fluid.legend` makes it
+    quiet: bool = False  # the caption stands below it, small: of the figure of an `Answer`
+    drawn: Figure | None = None  # the same for a paper, which `Result.plot` draws
+    aliases: tuple = ()  # ids that once stood here, and still lead to it
 
     def plot(self):
         """Return it as a matplotlib figure.
@@ -147,23 +107,18 @@ class Bars:
 
 @dataclass(frozen=True, eq=False)
 class More:
-    """What is seen once it is opened, and in print: never the only place of what the prose uses.
+    """What is seen once it is opened, and in print: never the only place of what the prose uses."""
 
-    Attributes
-    ----------
-    summary : Sentence
-        What is inside.
-    blocks : tuple
-        As a `Result` has them; what is None or empty is left out.
-    """
+    summary: Sentence  # what is inside
+    blocks: tuple  # as `Result.showing` takes them
 
-    summary: Sentence
-    blocks: tuple
+    def __post_init__(self):
+        object.__setattr__(self, "blocks", _made(self.blocks))
 
     @property
     def inside(self):
         """The blocks that it holds."""
-        return _made(self.blocks)
+        return self.blocks
 
 
 @dataclass(frozen=True)
@@ -211,7 +166,7 @@ class Result:
 
     @classmethod
     def showing(cls, name, frame, *blocks, **named):
-        """Return a result of blocks: a list is a paragraph; what is None or empty is left out."""
+        """Return a result of blocks: sentences are a paragraph; what is None or empty is left out."""
         return cls(name, frame, _made(blocks), **named)
 
     @classmethod
@@ -254,14 +209,14 @@ class Result:
 
         Among them are those that a page shows as a table.
         """
-        blocks = self._all(Figure | Bars | Table)
+        blocks = self._all(Captioned)
         figures = [block.drawn if isinstance(block, Table) else block for block in blocks]
         return {figure.name: figure for figure in figures if figure is not None}
 
     @property
     def numbers(self):
         """Key of each number in the sentences and captions to its value."""
-        captions = [said for block in self._all(Table | Figure | Bars) for said in block.said]
+        captions = [said for block in self._all(Captioned) for said in block.said]
         captions += [block.summary for block in self._all(More)]
         found = {}
         for sentence in (*self.sentences, *captions):
@@ -309,7 +264,7 @@ class Result:
         return "\n".join([*own, *(part.html() for part in self.parts.values())])
 
     def _repr_html_(self):
-        return style.of_a_notebook(self.html())
+        return html.of_a_notebook(self.html())
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return {"text/plain": repr(self), "text/html": self._repr_html_(), MIME: self.data()}
@@ -317,13 +272,14 @@ class Result:
     def data(self):
         """Return the numbers, tables and figures as JSON has them, as the exporter takes them."""
         captions = {}
-        for block in self._all(Figure | Bars | Table):
+        for block in self._all(Captioned):
             for number in (number for said in block.said for number in said.numbers()):
-                captions.setdefault(number.key, _anchor(block))
+                kind = "table" if isinstance(block, Table) else "figure"
+                captions.setdefault(number.key, f"{kind}-{block.name}")
         headlines = [s.plain() for block in self._all(Headline) for s in block.sentences]
         headlines += [s.plain() for block in self._all(Answer) for s in block.first]
         said = [s.plain() for block in self._all(Answer) for s in block.others]
-        said += [s.plain() for block in self._all(Paragraph | Items) for s in block.sentences]
+        said += [s.plain() for b in self._all(Paragraph) if not isinstance(b, Headline) for s in b.sentences]
         return {
             "format": FORMAT,
             "name": self.name,
@@ -341,17 +297,17 @@ class Result:
         }
 
 
-_SAYING = Paragraph | Items | Headline | Answer
+_SAYING = Paragraph | Answer
 
 
 def _made(blocks):
-    """Return blocks as a result has them: a list is a paragraph; what is None or empty is left out."""
-    made = [Paragraph(tuple(b)) if isinstance(b, list | tuple) else b for b in blocks]
+    """Return blocks as a result has them: sentences are a paragraph; what is None or empty is left out."""
+    made = [Paragraph(b) if isinstance(b, Iterable) else b for b in blocks]
     return tuple(block for block in made if block is not None and _has_content(block))
 
 
 def _has_content(block):
-    if isinstance(block, Paragraph | Items | Headline):
+    if isinstance(block, Paragraph):
         return bool(block.sentences)
     if isinstance(block, More):
         return bool(block.inside)
@@ -366,19 +322,12 @@ def _unfolded(blocks):
             yield from _unfolded(block.inside)
 
 
-def _anchor(block):
-    return f"{'table' if isinstance(block, Table) else 'figure'}-{block.name}"
-
-
 def as_html(block):
     """Return a block as HTML, every text in it escaped."""
-    if isinstance(block, Answer):
-        return html.answer(block, _joined(block.inside))
-    if isinstance(block, More):
-        return html.more(block, _joined(block.inside))
-    if isinstance(block, Items):
-        return html.items(block.sentences, block.ordered)
     writers = {
+        Answer: lambda answer: html.answer(answer, _joined(answer.inside)),
+        More: lambda more: html.more(more, _joined(more.inside)),
+        Items: lambda items: html.items(items.sentences, items.ordered),
         Table: html.table,
         Figure: html.figure,
         Bars: html.bars,
@@ -389,7 +338,6 @@ def as_html(block):
 
 
 def _joined(blocks):
-    """Return blocks that another holds as HTML."""
     return Markup("\n".join(map(as_html, blocks)))
 
 

@@ -7,8 +7,7 @@ from traincost.printing import significant, time_text
 from traincost.results.checks import check
 from traincost.results.costs import cost_table, rows_by
 from traincost.results.figures import Figure, axes_of, clipped, label_above
-from traincost.results.numbers import N_NAMED, number_of
-from traincost.results.prose import Name, say
+from traincost.results.prose import N_NAMED, Name, Number, say
 from traincost.results.result import Result
 from traincost.results.svg import PAGE, REST, SERIES
 from traincost.results.tables import Heading, Table, of_one
@@ -56,44 +55,32 @@ def scores(runs, score="", goal="max", by=None, *, name=""):
 
 
 def _caption(points, cost_label, score_label):
-    """How many runs no other run beats on both."""
     front = points[points["front"].astype(bool)]
     return say(
         "{score} against {cost}: no other run beats {n} of the {of} on both, from {a} to {b}.",
         score=Name(score_label),
         cost=cost_label,
-        n=number_of("front.n", len(front)),
-        of=number_of("front.of", len(points)),
+        n=Number.count("front.n", len(front)),
+        of=Number.count("front.of", len(points)),
         a=Name(front["run_id"].iloc[0]),
         b=Name(front["run_id"].iloc[-1]),
     )
 
 
 def _front_settings(front, described, runs):
-    """What the runs on the front have in common: their scores may be of one easy task.
-
-    Parameters
-    ----------
-    front : DataFrame
-        As `analysis.costs.score_front` returns it.
-    described : list of fields.Field
-    runs : DataFrame
-        Of the collection.
-    """
+    """What the runs on the front have in common: their scores may be of one easy task."""
     is_on_front = runs["run_id"].isin(front.loc[front["front"].astype(bool), "run_id"]).to_numpy()
     if is_on_front.sum() < 2:
-        return []
+        return
     levels = [(f, np.unique(f.codes[is_on_front])) for f in described if f.kind == "levels"]
     shared = [say("{f}={l}", f=Name(f.name), l=Name(f.labels[c[0]])) for f, c in levels if len(c) == 1]
     if not shared:
-        return []
-    return [
-        say(
-            "All runs on the front are of {s}; no record says whether scores of different levels can be "
-            "compared.",
-            s=shared[:N_NAMED],
-        )
-    ]
+        return
+    yield say(
+        "All runs on the front are of {s}; no record says whether scores of different levels can be "
+        "compared.",
+        s=shared[:N_NAMED],
+    )
 
 
 def draw_front(points, cost_label, score_label):
@@ -112,7 +99,6 @@ def draw_front(points, cost_label, score_label):
 
 
 def _front_table(frame):
-    """The runs that no other run beats on score and cost both."""
     return Table(
         "front",
         say("Runs that no other beats on both, from the cheapest."),

@@ -6,26 +6,17 @@ import pandas as pd
 
 from traincost.analysis import sections
 from traincost.analysis.sections import OTHER, UNATTRIBUTED
-from traincost.printing import count, percent, ratio_text, share_text, time_parts, time_text
+from traincost.printing import count, percent, ratio_text, share_text, time_text
 from traincost.results import fluid
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, cut, label_rows
 from traincost.results.names import hue, part_names
-from traincost.results.numbers import (
-    LARGE_REST,
-    LEAST_SHARE,
-    N_LISTED,
-    N_NAMED,
-    key,
-    names,
-    number_of,
-    plural,
-    share,
-)
-from traincost.results.prose import Name, Number, say
+from traincost.results.prose import N_LISTED, N_NAMED, Name, Number, first_names, key, say
 from traincost.results.result import More, Result
 from traincost.results.svg import INK, PAGE, REST, SERIES
-from traincost.results.tables import ELSEWHERE, Bar, Heading, Table
+from traincost.results.tables import ELSEWHERE, Bar, Heading, Table, part_of
 
+LEAST_SHARE = 0.00005  # of the runtime: what a sentence about sections still names
+LARGE_REST = 0.2  # of the runtime: an unattributed part that a reader must be warned of
 LEAST_INSIDE = 0.02  # of the part around it: what is named inside it
 APART = 0.02  # by which mean share and share of all hours differ, to tell both
 LEAST_LISTED = 0.001  # of a run: a smaller section stands in the details
@@ -64,28 +55,22 @@ def _where_time_goes(shares, composition):
     """The largest part of the runtime, what is inside it, and the untimed rest."""
     rest = shares.iloc[-1]
     if len(shares) < 2:
-        return [say("The runs recorded no sections, so where their time went cannot be said.")]
-    parts = _parts(shares, composition)
-    said = [_dominant(parts, shares), *_partly(parts, shares), *_rest(rest), *_overlapping_runs(rest)]
+        yield say("The runs recorded no sections, so where their time went cannot be said.")
+        return
+    parts, some = _parts(shares, composition), _in_some(shares)
+    yield _dominant(parts, shares, some)
+    # Further parts that only some runs have, and their share there.
+    told = [name for name in parts.index[1:] if name in some and parts[name] >= LEAST_LISTED][:N_NAMED]
+    for name in told:
+        yield say("{s} is {x}{some}.", s=Name(name), x=_part_share(name, parts[name]), some=some[name])
+    yield from _rest(rest)
     inside = shares.iloc[:-1][shares["overlapping"].iloc[:-1]]
     if len(inside):
-        said.append(
-            say(
-                "Sections that overlap in time (threads, or double timing) are inside {s}.",
-                s=[_overlapping(row) for row in inside.head(N_LISTED).itertuples()],
-            )
+        yield say(
+            "Sections that overlap in time (threads, or double timing) are inside {s}.",
+            s=[_overlapping(row) for row in inside.head(N_LISTED).itertuples()],
         )
-    return said + _unsynchronised(shares)
-
-
-def _partly(parts, shares):
-    """Further parts that only some runs have, and their share there."""
-    some = _in_some(shares)
-    told = [name for name in parts.index[1:] if name in some and parts[name] >= LEAST_LISTED][:N_NAMED]
-    return [
-        say("{s} is {x}{some}.", s=Name(name), x=_part_share(name, parts[name]), some=some[name])
-        for name in told
-    ]
+    yield from _unsynchronised(shares)
 
 
 def _in_some(shares):
@@ -94,8 +79,8 @@ def _in_some(shares):
     return {
         row.section: say(
             " (in {n} of {of} runs, {x} of these)",
-            n=number_of(key("sections", row.section, "n_present"), row.n_present),
-            of=number_of("sections.n_runs", row.n_runs),
+            n=Number.count(key("sections", row.section, "n_present"), row.n_present),
+            of=Number.count("sections.n_runs", row.n_runs),
             x=_share(key("sections", row.section, "share_present"), row.share_present),
         )
         for row in rows.itertuples()
@@ -103,24 +88,19 @@ def _in_some(shares):
 
 
 def _overlapping(row):
-    x = Number(key("sections", row.section, "overlap"), row.overlap, ratio_text(row.overlap))
+    x = Number.of(key("sections", row.section, "overlap"), row.overlap, ratio_text)
     return say("{s} ({x} as long together)", s=Name(row.section), x=x)
 
 
 def _unsynchronised(shares):
-    """Sections whose clock did not wait for the device."""
     rows = shares[shares["n_unsynchronised"] > 0]
-    if not len(rows):
-        return []
-    return [
-        say(
-            "In {n} {runs} the clock did not wait for the device, which works on after a section has ended: "
-            "time of {s} may count in the next section that waits.",
-            n=number_of("sections.n_unsynchronised", rows["n_unsynchronised"].max()),
-            runs=plural(rows["n_unsynchronised"].max(), "run"),
-            s=[*names(rows["section"].head(N_NAMED)), *(["others"] if len(rows) > N_NAMED else [])],
+    if len(rows):
+        yield say(
+            "In {n} {n:run|runs} the clock did not wait for the device, which works on after a section has "
+            "ended: time of {s} may count in the next section that waits.",
+            n=Number.count("sections.n_unsynchronised", rows["n_unsynchronised"].max()),
+            s=first_names(rows["section"], N_NAMED),
         )
-    ]
 
 
 def _parts(shares, composition):
@@ -138,79 +118,60 @@ def _part_share(part, value):
 
 
 def _share(name, value):
-    return Number(name, float(value), times_of_runtime(value))
+    return Number.of(name, value, times_of_runtime)
 
 
 def times_of_runtime(value, fine=False):
     """Return a share as it is printed: one above the whole, of several threads, as a multiple."""
     if value < -sections.TOLERANCE:  # what sections that overlap leave untimed
         return "none"
-    return (
-        share_text(max(0.0, value), fine)
-        if value <= 1 + sections.TOLERANCE
-        else f"{ratio_text(value)} the runtime"
-    )
+    if value <= 1 + sections.TOLERANCE:
+        return share_text(max(0.0, value), fine)
+    return f"{ratio_text(value)} the runtime"
 
 
-def _dominant(parts, shares):
+def _dominant(parts, shares, some):
     """The largest part of a run, how much of all hours it is where that differs, and what it is made of."""
     top, value = parts.index[0], parts.iloc[0]
-    rows = shares.set_index("section")
-    pooled = rows["pooled_share"].get(top)
+    pooled = shares.set_index("section")["pooled_share"].get(top)
+    is_apart = pooled is not None and abs(pooled - value) >= APART
     inside = shares[(shares["parent"] == top) & (shares["share"] >= LEAST_INSIDE * value)]
-    some = _in_some(shares).get(top, "")
+    named = part_names(inside["section"])
     return say(
-        "{s} {is_} {x} of a run{some}{pooled}{inside}.",
+        "{s} {is_} {x} of a run{some}[ and {pooled} of all hours][; inside it, {children}].",
         s=Name(top if len(top) <= LONG else part_names(shares["section"])[top]),
         is_="is" if value <= 1 + sections.TOLERANCE else "takes",
         x=_part_share(top, value),
-        some=some,
-        pooled=say(" and {p} of all hours", p=_share(key("sections", top, "pooled_share"), pooled))
-        if pooled is not None and abs(pooled - value) >= APART
-        else "",
-        inside=say("; inside it, {children}", children=_children(inside)) if len(inside) else "",
+        some=some.get(top, ""),
+        pooled=_share(key("sections", top, "pooled_share"), pooled) if is_apart else None,
+        children=[
+            say("{s} is {x}", s=Name(named[row.section]), x=_part_share(row.section, row.share))
+            for row in inside.head(N_NAMED).itertuples()
+        ],
     )
 
 
-def _children(inside):
-    named = part_names(inside["section"])
-    return [
-        say("{s} is {x}", s=Name(named[row.section]), x=_part_share(row.section, row.share))
-        for row in inside.head(N_NAMED).itertuples()
-    ]
-
-
 def _rest(rest):
+    """What no section timed, or that top-level sections exceed the runs on average, or some of them."""
     if rest["share"] < -sections.TOLERANCE:
-        return [
-            say(
-                "Top-level sections overlap in time (threads, or double timing): together they take {x} "
-                "longer than the runs, so that their shares add up to more than the whole.",
-                x=share("unattributed.excess", -rest["share"]),
-            )
-        ]
-    if rest["share"] < LEAST_LISTED:
-        return []
-    return [
-        say(
+        yield say(
+            "Top-level sections overlap in time (threads, or double timing): together they take {x} longer "
+            "than the runs, so that their shares add up to more than the whole.",
+            x=Number.share("unattributed.excess", -rest["share"]),
+        )
+        return
+    if rest["share"] >= LEAST_LISTED:
+        yield say(
             "No section timed {x}{tail}.",
-            x=share("unattributed.share", rest["share"]),
+            x=Number.share("unattributed.share", rest["share"]),
             tail=": time it before optimising anything else" if rest["share"] > LARGE_REST else " of a run",
         )
-    ]
-
-
-def _overlapping_runs(rest):
-    """That top-level sections exceed some runs, where they do not exceed the runs on average."""
-    if not rest["overlapping"] or rest["share"] < -sections.TOLERANCE:
-        return []
-    return [
-        say(
+    if rest["overlapping"]:
+        yield say(
             "In some runs top-level sections overlap in time (threads, or double timing) and together take "
             "{x} as long as the run.",
-            x=Number("unattributed.overlap", rest["overlap"], ratio_text(rest["overlap"])),
+            x=Number.of("unattributed.overlap", rest["overlap"], ratio_text),
         )
-    ]
 
 
 def draw_composition(composition):
@@ -256,35 +217,31 @@ def _tables(table, section_kinds, drawn):
 
 def _table(frame, section_kinds, drawn):
     """Share of a run by section, as a tree; the untimed rest is the last row."""
-    n_small = int(((frame["share"] < LEAST_LISTED) & (frame["section"] != UNATTRIBUTED)).sum())
+    n_runs, n_small = frame["n_runs"].max(), _is_small(frame).sum()
     everywhere = (frame["n_present"] == frame["n_runs"]).all()
     figure = Figure("composition", drawn, draw_composition, say("Share of each part of a run, by level."))
+    total_s = float(frame.loc[frame["disjoint"], "seconds"].clip(lower=0).sum())
     return Table(
         "sections",
         say("Share of a run by section"),
         (
             Heading("label", "section", code=True),
             Heading("share", "share", times_of_runtime, bar=Bar(colour="colour", of="drawn")),
-            Heading("seconds", "in all", _in_all(frame), hide_on_phone=True),
+            Heading("seconds", "in all", part_of(total_s), hide_on_phone=True),
             Heading("per_occurrence_s", "one time", time_text, hide_on_phone=True),
             Heading("count", "times a run", count),
-            *(() if everywhere else (Heading("present", "in runs", hide_on_phone=True),)),
+            None if everywhere else Heading("present", "in runs", hide_on_phone=True),
         ),
         _shown(frame, section_kinds),
-        int(frame["n_runs"].max()),
+        int(n_runs),
         holds=("sections", "unattributed", "cadence", "training"),
         note=say(
-            "Mean over {n} {runs}; indented sections lie inside the one above{everywhere}{small}.",
-            n=number_of("sections.n_runs", frame["n_runs"].max()),
-            runs=plural(frame["n_runs"].max(), "run"),
-            everywhere="; every section is in every run" if everywhere and frame["n_runs"].max() > 1 else "",
-            small=say(
-                "; {k} under {least} are below",
-                k=number_of("sections.n_small", n_small),
-                least=Number("sections.least_listed", LEAST_LISTED, share_text(LEAST_LISTED)),
-            )
-            if n_small
-            else "",
+            "Mean over {n} {n:run|runs}; indented sections lie inside the one above{everywhere}[; {k} under "
+            "{least} are below].",
+            n=Number.count("sections.n_runs", n_runs),
+            everywhere="; every section is in every run" if everywhere and n_runs > 1 else "",
+            k=Number.count("sections.n_small", n_small) if n_small else None,
+            least=Number.share("sections.least_listed", LEAST_LISTED),
         ),
         tree=True,
         rows="row",
@@ -296,11 +253,14 @@ def _full(frame, section_kinds):
     """What `sections.shares` returns: every section, the smallest too."""
     if len(frame) < 2:
         return None
+    # What percentages add up to as they are printed, where rounding keeps them from a hundred.
+    printed = sum(round(1_000 * share) for share in frame.loc[frame["disjoint"], "share"]) / 1_000
     return Table(
         "sections-full",
         say(
-            "Every section. Top-level rows and the untimed rest add up to all of the runtime{printed}.",
-            printed=_printed_sum(frame.loc[frame["disjoint"], "share"]),
+            "Every section. Top-level rows and the untimed rest add up to all of the runtime[, as printed to "
+            "{x} by rounding].",
+            x=None if printed == 1 else Number.share("sections.printed_sum", printed),
         ),
         (
             Heading("label", "section", code=True),
@@ -317,26 +277,16 @@ def _full(frame, section_kinds):
     )
 
 
-def _in_all(frame):
-    total = float(frame.loc[frame["disjoint"], "seconds"].clip(lower=0).sum())
-    return lambda value: time_parts([value], total)[0]
+def _is_small(frame):
+    return (frame["share"] < LEAST_LISTED) & (frame["section"] != UNATTRIBUTED)
 
 
 def _shown(frame, section_kinds):
+    n_of = zip(frame["n_present"], frame["n_runs"], strict=True)
     return frame.assign(
         label=frame["section"].where(frame["section"] != UNATTRIBUTED, "untimed: outside every section"),
-        row=np.where((frame["share"] < LEAST_LISTED) & (frame["section"] != UNATTRIBUTED), ELSEWHERE, ""),
+        row=np.where(_is_small(frame), ELSEWHERE, ""),
         drawn=frame["share"].clip(0.0, 1.0),
         colour=[fluid.colour(hue(section, section_kinds)) for section in frame["section"]],
-        present=[
-            f"{count(n)} of {count(of)}" for n, of in zip(frame["n_present"], frame["n_runs"], strict=True)
-        ],
+        present=[f"{count(n)} of {count(of)}" for n, of in n_of],
     )
-
-
-def _printed_sum(shares):
-    """Say what percentages add up to as they are printed, where rounding keeps them from a hundred."""
-    total = sum(round(1_000 * share) for share in shares) / 1_000
-    if total == 1:
-        return ""
-    return say(", as printed to {x} by rounding", x=Number("sections.printed_sum", total, share_text(total)))

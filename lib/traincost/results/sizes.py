@@ -5,6 +5,7 @@ scale as a difference.
 """
 
 import numpy as np
+import pandas as pd
 
 from traincost.analysis import sizes
 from traincost.analysis.verdicts import HERE
@@ -21,12 +22,11 @@ from traincost.printing import (
     significant,
     span,
 )
-from traincost.results.numbers import N_NAMED, key
-from traincost.results.prose import Name, Number, say
+from traincost.results.prose import N_NAMED, Name, Number, key, say
 from traincost.results.tables import Heading, Table, as_printed
 
 RATIO, DOUBLING, DIFFERENCE, DOUBLED = "ratio", "doubling", "difference", "difference by doubling"
-_LEVEL = Number("sizes.level", sizes.LEVEL, percent(sizes.LEVEL))
+_LEVEL = Number.of("sizes.level", sizes.LEVEL, percent)
 SIZES = ["size", "size_low", "size_high", "size_kind", "level", "than"]
 
 
@@ -39,20 +39,16 @@ def with_sizes(found):
     doublings = doublings_of(found).set_index("factor")
     rows = []
     for factor in found.table["factor"]:
+        row, kind = {}, ""
         if factor in doublings.index:
-            row = doublings.loc[factor]
-            kind = DOUBLING if found.log else DOUBLED
-            rows.append((row["estimate"], row["low"], row["high"], kind, "", ""))
+            row, kind = doublings.loc[factor], DOUBLING if found.log else DOUBLED
         elif factor in ratios.groups:
             pairs = ratios.get_group(factor)
-            row = pairs.loc[pairs["estimate"].idxmax()]
-            kind = RATIO if found.log else DIFFERENCE
-            rows.append((row["estimate"], row["low"], row["high"], kind, row["level"], row["than"]))
-        else:
-            rows.append((np.nan, np.nan, np.nan, "", "", ""))
-    return found.table.assign(**dict(zip(SIZES, zip(*rows, strict=True), strict=True))) if rows else (
-        found.table.assign(**{name: [] for name in SIZES})
-    )  # fmt: skip
+            row, kind = pairs.loc[pairs["estimate"].idxmax()], RATIO if found.log else DIFFERENCE
+        ends = (row.get(name, np.nan) for name in ("estimate", "low", "high"))
+        rows.append((*ends, kind, row.get("level", ""), row.get("than", "")))
+    sized = pd.DataFrame(rows, columns=SIZES, index=found.table.index)
+    return found.table.assign(**{name: sized[name] for name in SIZES})
 
 
 def ratios_of(found):
@@ -77,70 +73,57 @@ def size_of(what, row):
         return ""
     name, short = key("effects", row.factor, "size"), what.runs.short(row.factor)
     printer = {RATIO: ratio_texts, DOUBLING: effect_texts}.get(row.size_kind, difference_texts)
-    size, low, high = printer(row.size, row.size_low, row.size_high)
-    parts = {
-        "size": Number(name, float(row.size), size),
-        "low": Number(f"{name}_low", float(row.size_low), low),
-        "high": Number(f"{name}_high", float(row.size_high), high),
-        "a": Name(short.get(row.level, row.level)),
-        "b": Name(short.get(row.than, row.than)),
-    }
+    values = row.size, row.size_low, row.size_high
+    size, low, high = Number.several((name, f"{name}_low", f"{name}_high"), values, printer(*values))
     if row.size_kind in (DOUBLING, DOUBLED):
-        return say(": doubling it goes with {size} ({low} to {high})", **parts)
-    if row.size_kind == DIFFERENCE:
-        return say(": {a} has {size} more than {b} ({low} to {high})", **parts)
-    if what.kind == "seconds":
-        return say(": {a} takes {size} as long as {b} ({low} to {high})", **parts)
-    return say(": {a} has {size} as much as {b} ({low} to {high})", **parts)
+        said = "doubling it goes with {size}"
+    elif row.size_kind == DIFFERENCE:
+        said = "{a} has {size} more than {b}"
+    elif what.kind == "seconds":
+        said = "{a} takes {size} as long as {b}"
+    else:
+        said = "{a} has {size} as much as {b}"
+    a, b = (Name(short.get(level, level)) for level in (row.level, row.than))
+    return say(f": {said} ({{low}} to {{high}})", size=size, low=low, high=high, a=a, b=b)
 
 
 def together(what, found):
     """Say how far configurations differ beyond the sum of the settings' effects, and which do most."""
     structure = found.judged.structure
-    lack = structure.together
     if not structure.act_together:
-        return []
-    rows = found.spread.set_index("source")
-    beyond = rows["sd"].get(sizes.CONFIGURATIONS, np.nan)
-    named = [_cell(what, i, row) for i, row in enumerate(found.cells.head(N_NAMED).itertuples())]
-    most = say(" Most: {cells}.", cells=named) if named else ""
-    return [
-        say(
-            "The settings act together: configurations differ by {sd}{cv} beyond the sum of the settings' "
-            "effects (lack of fit, p {p}).{most}",
-            sd=_sd(what, "spread.configurations", beyond),
-            cv=" (CV)" if found.log else "",
-            p=Number("interaction.lack_of_fit.p", float(lack.p), probability_is(lack.p)),
-            most=most,
-        )
-    ]
-
-
-def _sd(what, name, value):
-    return Number(name, float(value), share_text(value) if what.log else significant(value))
+        return
+    beyond = found.spread.set_index("source")["sd"].get(sizes.CONFIGURATIONS, np.nan)
+    yield say(
+        "The settings act together: configurations differ by {sd}{cv} beyond the sum of the settings' "
+        "effects (lack of fit, p {p}).[ Most: {cells}.]",
+        sd=Number.of("spread.configurations", beyond, share_text if what.log else significant),
+        cv=" (CV)" if found.log else "",
+        p=Number.of("interaction.lack_of_fit.p", structure.together.p, probability_is),
+        cells=[_cell(what, i, row) for i, row in enumerate(found.cells.head(N_NAMED).itertuples())],
+    )
 
 
 def _cell(what, i, row):
-    levels = ", ".join(f"{name} = {level}" for name, level in row.levels)
+    levels = Name(", ".join(f"{name} = {level}" for name, level in row.levels))
     name = key("together", str(i), "estimate")
     if what.log:
-        text = ratio_text(*np.exp([row.estimate, row.low, row.high]))
-        return say(
-            "{levels} has {x} what that sum says",
-            levels=Name(levels),
-            x=Number(name, float(np.exp(row.estimate)), text),
-        )
-    return say(
-        "{levels} differs by {x} from that sum",
-        levels=Name(levels),
-        x=Number(name, float(row.estimate), significant(row.estimate)),
-    )
+        ratio, low, high = np.exp([row.estimate, row.low, row.high])
+        x = Number(name, float(ratio), ratio_text(ratio, low, high))
+        return say("{levels} has {x} what that sum says", levels=levels, x=x)
+    x = Number.of(name, row.estimate, significant)
+    return say("{levels} differs by {x} from that sum", levels=levels, x=x)
 
 
 # -- tables --------------------------------------------------------------------------------
 
 
-def ratios_table(found, what):
+def size_tables(found, what):
+    """Return the tables of all sizes: levels compared, doublings, spread, and unusual configurations."""
+    tables = (_ratios_table, _doublings_table, _spread_table, _cells_table)
+    return [table(found, what) for table in tables]
+
+
+def _ratios_table(found, what):
     """What `analysis.sizes.ratios` returns, as ratios."""
     frame = ratios_of(found)
     here = " In these configurations only." if (found.table["verdict"] == HERE).any() else ""
@@ -180,7 +163,7 @@ def _with_texts(frame, printer):
     )
 
 
-def doublings_table(found, what):
+def _doublings_table(found, what):
     """What `analysis.sizes.doublings` returns, in percent."""
     return Table(
         "doublings",
@@ -197,7 +180,7 @@ def doublings_table(found, what):
     )
 
 
-def spread_table(found, what):
+def _spread_table(found, what):
     """What `analysis.sizes.spread` returns."""
     scale = share_text if found.log else significant
     return Table(
@@ -231,7 +214,7 @@ _SOURCES = {
 }
 
 
-def cells_table(found, what):
+def _cells_table(found, what):
     """What `analysis.sizes.unusual_cells` returns."""
     frame = _rescaled(found.cells, np.exp if found.log else None)
     frame = frame.assign(

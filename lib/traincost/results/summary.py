@@ -5,12 +5,14 @@ from traincost.analysis.leading import FAR_MORE, HALF, HIGH, counts_of, current_
 from traincost.analysis.sections import OTHER, UNATTRIBUTED
 from traincost.printing import money, share_text, time_parts, time_text
 from traincost.results import fluid, labelled
+from traincost.results.bounds import knob_share
+from traincost.results.differences import how_often
 from traincost.results.names import hue, part_names
-from traincost.results.numbers import N_NAMED, key, names, number_of, plural, share
-from traincost.results.prose import Name, Number, Phrase, When, join, say
+from traincost.results.prose import N_NAMED, Name, Number, Phrase, When, key, names, say
 from traincost.results.responses import asked_of
 from traincost.results.result import Answer, Bars, Result
 from traincost.results.sizes import size_of, with_sizes
+from traincost.results.snapshot import runtime_stats
 from traincost.results.threats import uneven_endings
 
 LEAST_TOLD = 0.2  # of a run untimed: a reader must be warned of it
@@ -49,7 +51,7 @@ def summary(runs, knobs=None, *, devices=1, price_per_hour=None, currency="USD",
         lead=lead,
         do=tuple(s for s in [*saves, _why(runs, found), *_left_out(runs)] if s is not None),
         figure=_bar(runs, found),
-        facts=_facts(runs),
+        facts=tuple(_facts(runs)),
     )
     return Result.showing("summary", runs.frame, answer, prefix=name, of=runs.label)
 
@@ -62,50 +64,29 @@ def _finding(runs, found):
     if not runs.timing.paths:
         return _dependence(runs)
     if found.untimed >= HALF:
-        return say("{x} of the time was not timed", x=share("unattributed.share", found.untimed))
+        return say("{x} of the time was not timed", x=Number.share("unattributed.share", found.untimed))
     if found.knob is None or found.knob["pooled_bound"] < HIGH:
         return _nothing_saves(runs, found)
-    subject = _subject(found)
     governed = float(found.knob["governed_share"])
+    parts = _what_takes(found)
     if not found.training:
-        return say(
-            "{subject} {takes} {x} of the time", subject=subject, takes=_takes(found), x=_governed(found)
-        )
+        return say("{subject} {n:takes|take} {x} of the time", **parts)
     if governed > FAR_MORE * found.training:
-        return say("{subject}, not training, {takes} the time", subject=subject, takes=_takes(found))
+        return say("{subject}, not training, {n:takes|take} the time", **parts)
     if governed * FAR_MORE >= found.training:
-        return say("{subject} {takes} as much time as training", subject=subject, takes=_takes(found))
-    return say(
-        "Training takes the time; {subject} {be} {x} of it",
-        subject=_lower(found),
-        be="are" if _is_plural(found) else "is",
-        x=_governed(found),
-    )
+        return say("{subject} {n:takes|take} as much time as training", **parts)
+    return say("Training takes the time; {what} {n:is|are} {x} of it", **parts)
 
 
-_PLURAL = ("checkpoints", "diagnostics")
-
-
-def _is_plural(found):
-    return found.subject in _PLURAL
-
-
-def _takes(found):
-    return "take" if _is_plural(found) else "takes"
-
-
-def _lower(found):
-    return found.subject or Name(found.knob["knob"])
-
-
-def _subject(found):
-    """What the best knob governs, at the beginning of a headline."""
-    return found.subject.capitalize() if found.subject else Name(found.knob["knob"])
-
-
-def _governed(found):
-    knob = found.knob
-    return share(key("knobs", knob["knob"], "governed_share"), knob["governed_share"])
+def _what_takes(found):
+    """Return what the best knob governs, at the beginning of a sentence and in it, and how much that is."""
+    what = found.subject or Name(found.knob["knob"])
+    return {
+        "what": what,
+        "subject": found.subject.capitalize() if found.subject else what,
+        "n": 2 if found.subject in ("checkpoints", "diagnostics") else 1,
+        "x": knob_share(found.knob, "governed_share"),
+    }
 
 
 def _nothing_saves(runs, found):
@@ -115,9 +96,9 @@ def _nothing_saves(runs, found):
         return say(
             "{part} takes {x} of the time",
             part="Other sections" if top.idxmax() == OTHER else Name(named[top.idxmax()]),
-            x=share(key("sections", top.idxmax(), "share"), top.max()),
+            x=Number.share(key("sections", top.idxmax(), "share"), top.max()),
         )
-    most = share(key("knobs", found.knob["knob"], "pooled_bound"), found.knob["pooled_bound"])
+    most = knob_share(found.knob, "pooled_bound")
     if found.training >= HALF:
         return say("Training takes the time, and no one setting saves more than {x}", x=most)
     return say("No one setting saves more than {x}", x=most)
@@ -130,22 +111,13 @@ def _dependence(runs):
     tested = table[table["kind"] != "replicate"]
     for verdict, template in _STRONGEST.items():
         rows = tested[tested["verdict"] == verdict]
-        if len(rows) and rows["size_kind"].iloc[0]:
-            return say(
-                "Runtime {goes} {f}{size}",
-                goes=template,
-                f=Name(rows["factor"].iloc[0]),
-                size=size_of(what, next(rows.itertuples())),
-            )
         if len(rows):
-            return say("Runtime {goes} {f}", goes=template, f=names(rows["factor"].head(N_NAMED)))
-    total = float(runs.runtime_s.sum())
-    return say(
-        "{n} {runs} took {t}",
-        n=number_of("runtime.n", len(runs)),
-        runs=plural(len(runs), "run"),
-        t=Number("runtime.total_s", total, time_text(total)),
-    )
+            first = next(rows.itertuples())
+            size = size_of(what, first) if first.size_kind else ""
+            of = Name(first.factor) if first.size_kind else names(rows["factor"].head(N_NAMED))
+            return say("Runtime {goes} {f}{size}", goes=template, f=of, size=size)
+    total = Number.time("runtime.total_s", runs.runtime_s.sum())
+    return say("{n} {n:run|runs} took {t}", n=Number.count("runtime.n", len(runs)), t=total)
 
 
 _STRONGEST = {
@@ -166,31 +138,28 @@ def _what_to_do(runs, found, turned, price, currency):
         return None, []
     name = knob["knob"]
     now = _now(runs, knob)
-    lead = say("{do}" if now else "{do}.", do=Phrase(_imperative(knob)))
+    change = knob["change"] or f"change {name}"
+    lead = say("{do}" if now else "{do}.", do=Phrase(change[:1].upper() + change[1:]))
     of_all = float(runs.runtime_s.sum())
     saved, total = time_parts([knob["saved_s"], of_all], of_all)
-    cost = ""
-    if price is not None:
-        paid = knob["saved_s"] / 3600 * price
-        cost = say(" ({m} {c})", m=Number(key("knobs", name, "saved_money"), paid, money(paid)), c=currency)
+    paid = None if price is None else knob["saved_s"] / 3600 * price
     said = say(
-        "{now}That saves at most {x}, {t} of {total} in all{cost}{measured}.",
-        now=say("{now}. ", now=now) if now else "",
+        "[{now}. ]That saves at most {x}, {t} of {total} in all[ ({paid} {currency})]{measured}.",
+        now=now,
         x=_at_most(knob),
         t=Number(key("knobs", name, "saved_s"), float(knob["saved_s"]), saved),
         total=Number("runtime.total_s", of_all, total),
-        cost=cost,
+        paid=None if price is None else Number.of(key("knobs", name, "saved_money"), paid, money),
+        currency=currency,
         measured=_measured(turned, name),
     )
-    return lead, [said, *_other_leader(found)]
+    return lead, [said, _other_leader(found)]
 
 
 def _at_most(knob):
-    """The share of an average run, and that of all hours where it is another."""
-    of_run = share(key("knobs", knob["knob"], "bound"), knob["bound"])
+    of_run, pooled = knob_share(knob, "bound"), knob_share(knob, "pooled_bound")
     if abs(knob["bound"] - knob["pooled_bound"]) < MUCH_APART:
         return say("{x} of a run", x=of_run)
-    pooled = share(key("knobs", knob["knob"], "pooled_bound"), knob["pooled_bound"])
     return say("{y} of all hours ({x} of the average run)", x=of_run, y=pooled)
 
 
@@ -198,37 +167,22 @@ def _is_proposed(knob):
     return knob is not None and knob["pooled_bound"] >= LEAST_DONE
 
 
-def _imperative(knob):
-    text = knob["change"] or f"change {knob['knob']}"
-    return text[:1].upper() + text[1:]
-
-
 def _now(runs, knob):
     """The name of the setting, its current value and how often what it governs runs."""
     values = current_values(knob["knob"], runs.described)
-    now = ""
-    if len(values) == 1:
-        now = say(", now {value}", value=Name(values[0]))
-    elif values:
-        now = say(", now {first} to {last}", first=Name(values[0]), last=Name(values[-1]))
-    often = ""
+    often = None
     if knob["kind"] == "cadence":
         counts = counts_of(runs.timing, filter(None, [runs.cadence_section, *knob["sections"].split(", ")]))
-        often = _often(counts)
-    if not now and not often and knob["knob"] in knob["change"]:
+        often = say("{n} {k:time|times} a run", n=how_often(counts), k=counts[-1]) if len(counts) else None
+    if not values and not often and knob["knob"] in knob["change"]:
         return None
-    return say("({name}{now}{often})", name=Name(knob["knob"]), now=now, often=often)
-
-
-def _often(counts):
-    if not len(counts):
-        return ""
-    numbers = [number_of(key("cadence", "count", i), value) for i, value in enumerate(counts)]
-    if len(counts) > N_NAMED:
-        ends = number_of("cadence.count.min", counts[0]), number_of("cadence.count.max", counts[-1])
-        return say(": {a} to {b} times a run", a=ends[0], b=ends[1])
-    listed = join([say("{n}", n=n) for n in numbers], " or ")
-    return say(": {n} {times} a run", n=listed, times=plural(counts[-1], "time"))
+    return say(
+        "({name}[, now {first}][ to {last}][: {often}])",
+        name=Name(knob["knob"]),
+        first=Name(values[0]) if values else None,
+        last=Name(values[-1]) if len(values) > 1 else None,
+        often=often,
+    )
 
 
 def _measured(turned, knob):
@@ -239,13 +193,10 @@ def _measured(turned, knob):
     row = rows.iloc[0]
     base = key("turned", knob)
     return say(
-        "; measured in {n} {c} run again, {m} ({low} to {high}), where the bound is {bound}",
-        n=number_of(f"{base}.n_configurations", row["n_configurations"]),
-        c=plural(row["n_configurations"], "configuration"),
-        m=share(f"{base}.measured", row["measured"]),
-        low=share(f"{base}.low", row["low"]),
-        high=share(f"{base}.high", row["high"]),
-        bound=share(f"{base}.bound", row["bound"]),
+        "; measured in {n} {n:configuration|configurations} run again, {measured} ({low} to {high}), where "
+        "the bound is {bound}",
+        n=Number.count(f"{base}.n_configurations", row["n_configurations"]),
+        **{name: Number.share(f"{base}.{name}", row[name]) for name in ("measured", "low", "high", "bound")},
     )
 
 
@@ -253,58 +204,44 @@ def _other_leader(found):
     """That another knob saves more of the mean run, where it does not save more hours."""
     other = found.by_mean
     if other is None or other["bound"] - found.knob["bound"] < MUCH_APART:
-        return []
-    return [
-        say(
-            "Of the average run, {other} would save more, {x}; over all hours together it saves less.",
-            other=Name(other["knob"]),
-            x=share(key("knobs", other["knob"], "bound"), other["bound"]),
-        )
-    ]
+        return None
+    return say(
+        "Of the average run, {other} would save more, {x}; over all hours together it saves less.",
+        other=Name(other["knob"]),
+        x=knob_share(other, "bound"),
+    )
 
 
 def _why(runs, found):
     """What the best knob governs and what training takes, and that the rest was not timed."""
     if not runs.timing.paths:
         return None
-    parts = []
-    if _is_proposed(found.knob):
-        parts.append(
-            say("{what} {takes} {x} of a run", what=_lower(found), takes=_takes(found), x=_governed(found))
-        )
-    if found.training:
-        said = "training {x}" if parts else "training takes {x} of a run"
-        parts.append(say(said, x=share("training.share", found.training)))
-    untimed = ""
-    if found.untimed > LEAST_TOLD:
-        untimed = say(
-            "{x} was not timed, so what it went into is not known",
-            x=share("unattributed.share", found.untimed),
-        )
-    if not parts:
-        return say("{untimed}.", untimed=untimed) if untimed else None
-    told = join(parts, ", ")
-    first = told.parts[0]
-    if isinstance(first, str):
-        told = type(told)((first[0].upper() + first[1:], *told.parts[1:]))
-    return say("{told}{untimed}.", told=told, untimed=say("; {u}", u=untimed) if untimed else "")
+    is_proposed = _is_proposed(found.knob)
+    parts = _what_takes(found) if is_proposed else {"subject": None}
+    untimed = found.untimed > LEAST_TOLD
+    if not (is_proposed or found.training or untimed):
+        return None
+    return say(
+        "[{subject} {n:takes|take} {x} of a run][{first} {training}{of}][{then}{untimed} was not timed, so "
+        "what it went into is not known].",
+        **parts,
+        first=", training" if is_proposed else "Training takes",
+        training=Number.share("training.share", found.training) if found.training else None,
+        of="" if is_proposed else " of a run",
+        then="; " if is_proposed or found.training else "",
+        untimed=Number.share("unattributed.share", found.untimed) if untimed else None,
+    )
 
 
 def _left_out(runs):
-    excluded = runs.excluded
-    if not len(excluded):
-        return []
-    known = excluded["runtime_s"].dropna()
-    lost_s = float(known.sum())
-    hours = say(" ({t})", t=Number("excluded.runtime_s", lost_s, time_text(lost_s)))
-    counted = say(
-        "{n} more {runs}{hours} left out of every statistic.",
-        n=number_of("excluded.n", len(excluded)),
-        runs=plural(len(excluded), "run", "runs"),
-        hours=join([hours if len(known) else say(""), say(plural(len(excluded), " is", " are"))], ""),
-    )
-    uneven = uneven_endings(runs)
-    return [counted] if uneven is None else [counted, uneven]
+    known_s = runs.excluded["runtime_s"].dropna()
+    if len(runs.excluded):
+        yield say(
+            "{n} more {n:run|runs}[ ({t})] {n:is|are} left out of every statistic.",
+            n=Number.count("excluded.n", len(runs.excluded)),
+            t=Number.time("excluded.runtime_s", known_s.sum()) if len(known_s) else None,
+        )
+        yield uneven_endings(runs)
 
 
 # -- the figure and the facts ---------------------------------------------------------------
@@ -337,9 +274,8 @@ def _bar(runs, found):
             printed=share_text,
         ),
         say(
-            "Share of runtime, mean over {n} {runs}{hatched}.",
-            n=number_of("runtime.n", len(runs)),
-            runs=plural(len(runs), "run"),
+            "Share of runtime, mean over {n} {n:run|runs}{hatched}.",
+            n=Number.count("runtime.n", len(runs)),
             hatched=hatched,
         ),
         quiet=True,
@@ -347,36 +283,17 @@ def _bar(runs, found):
 
 
 def _facts(runs):
-    runtime_s = runs.runtime_s
-    values = {
-        "total": runtime_s.sum(),
-        "mean": runtime_s.mean(),
-        "median": runtime_s.median(),
-        "min": runtime_s.min(),
-        "max": runtime_s.max(),
-    }
-    texts = {name: time_text(value) for name, value in values.items()}
-    texts["median"], texts["min"] = (
-        time_parts([values[part]], values[whole])[0] for part, whole in (("median", "mean"), ("min", "max"))
-    )
-    told = {name: Number(f"runtime.{name}_s", float(values[name]), texts[name]) for name in values}
+    stats, n = runtime_stats(runs.runtime_s), len(runs)
+    texts = {name: time_text(value) for name, value in stats.items()}
+    for part, whole in (("median", "mean"), ("min", "max")):
+        texts[part] = time_parts([stats[part]], stats[whole])[0]
+    told = {name: Number(f"runtime.{name}_s", float(stats[name]), texts[name]) for name in stats}
     which = "completed " if len(runs.excluded) else ""
-    n = number_of("runtime.n", len(runs))
-    facts = [
-        (
-            say("{t}", t=told["total"]),
-            say("in all, {n} {w}{runs}", n=n, w=which, runs=plural(len(runs), "run")),
-        ),
-    ]
-    if len(runs) > 1:
-        facts += [
-            (say("{t}", t=told["mean"]), say("mean of a run; median {t}", t=told["median"])),
-            (say("{a} to {b}", a=told["min"], b=told["max"]), say("shortest to longest run")),
-        ]
-    starts = sorted(filter(None, runs.frame["started_at"]))
-    if starts:
-        first, last = starts[0][:10], starts[-1][:10]
-        dates = say("{a}", a=When(first)) if first == last else say("{a} to {b}", a=When(first), b=When(last))
-        said = "start" if len(runs) == 1 else "first and last start"
-        facts.append((dates, say(said)))
-    return tuple(facts)
+    yield say("{total}", **told), say("in all, {n} {w}{n:run|runs}", n=Number.count("runtime.n", n), w=which)
+    if n > 1:
+        yield say("{mean}", **told), say("mean of a run; median {median}", **told)
+        yield say("{min} to {max}", **told), say("shortest to longest run")
+    days = sorted(start[:10] for start in runs.frame["started_at"] if start)
+    if days:
+        last = None if days[0] == days[-1] else When(days[-1])
+        yield say("{a}[ to {b}]", a=When(days[0]), b=last), say("{n:start|first and last start}", n=n)

@@ -212,7 +212,6 @@ def _short(number):
 
 
 def _written(node):
-    """Write an element without namespaces, as HTML takes it."""
     name = node.tag.split("}")[-1]
     attributes = "".join(
         f' {key}="{escape(value, {chr(34): "&quot;"})}"' for key, value in node.attrib.items()

@@ -17,18 +17,8 @@ def read_systems(source, format="auto", path_pattern="", where=None):
 
     `source` is a path, a URL, or `Runs` that were read already; `format` and `path_pattern` are those
     of `collection.read_collection`, for runs. `where` says which runs are taken, by their settings, or which
-    systems, by the columns of `estimation.systems.Systems`: ``{"domain": ["Language"]}``.
-
-    Returns
-    -------
-    estimation.systems.Systems
-
-    Raises
-    ------
-    NothingToReport
-        The file cannot be read, or holds no system that can be used.
-    ParameterError
-        `where` names what is not there.
+    systems, by the columns of `estimation.systems.Systems`, which is returned: ``{"domain": ["Language"]}``.
+    Raises `NothingToReport` for a file that cannot be read or used, `ParameterError` for such a `where`.
     """
     if where and not isinstance(where, dict):
         raise ParameterError(f"`where` must be a mapping of settings to levels, got {where!r}")
@@ -53,12 +43,7 @@ def read_systems(source, format="auto", path_pattern="", where=None):
 def read_claims(path):
     """Return the printed claims in a YAML file, a list of mappings; none for an empty path.
 
-    Raises
-    ------
-    NothingToReport
-        The file cannot be read, or has no list ``claims``.
-    ParameterError
-        A claim lacks something, or its value is no number above zero.
+    Raises `NothingToReport` for a file without a list ``claims``, `ParameterError` for a claim that is none.
     """
     path = os.fspath(path)
     return _named(path, lambda: systems.claims_of(read_bytes(path).decode("utf-8"))) if path else []

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from traincost.printing import time_parts
 from traincost.results import markup
-from traincost.results.prose import Sentence
+from traincost.results.prose import Captioned, Sentence
 
 ELSEWHERE = "elsewhere"  # of a row: a table in the details prints it
 MAX_ROWS = 60  # on the page; the JSON has all
@@ -22,32 +23,20 @@ MAX_RUNS = 1_000  # that the JSON lists, as rows of that table and as the origin
 
 @dataclass(frozen=True)
 class Bar:
-    """A bar in a column of its own, before the number that it shows.
+    """A bar in a column of its own, before the number that it shows."""
 
-    Attributes
-    ----------
-    low, high, chance : str
-        Columns of the frame, of a range that is drawn as a line and of what chance would reach, an
-        upright; none, if left out.
-    colour : str
-        Column of the names of colours (`fluid.colour`); all bars have that of the first kind, if left out.
-    text : str
-        The column's heading, such as ``0 to 100 % of a run``; "bar", for a screen reader, if left out.
-    most : float
-        The value at which the track is full.
-    of : str
-        Column of the bar's length; that of the number, if left out.
-    log : tuple of float
-        Powers of ten at the ends of a logarithmic scale, on which a point stands instead of a bar.
-    """
-
+    # Columns of the frame, of a range that is drawn as a line and of what chance would reach, an upright;
+    # none, if left out.
     low: str = ""
     high: str = ""
     chance: str = ""
+    # Column of the names of colours (`fluid.colour`); all bars have that of the first kind, if left out.
     colour: str = ""
+    # The column's heading, such as ``0 to 100 % of a run``; "bar", for a screen reader, if left out.
     text: str = ""
-    most: float = 1.0
-    of: str = ""
+    most: float = 1.0  # the value at which the track is full
+    of: str = ""  # column of the bar's length; that of the number, if left out
+    # Powers of ten at the ends of a logarithmic scale, on which a point stands instead of a bar.
     log: tuple = ()
 
     def place(self, value):
@@ -62,43 +51,20 @@ class Bar:
 
 @dataclass(frozen=True, eq=False)
 class Heading:
-    """One printed column.
+    """One printed column."""
 
-    Attributes
-    ----------
-    name, text : str
-        Its name in the frame, and its heading.
-    printer : callable
-        Prints a value; `str` aligns the column as text.
-    note : str
-        What it means, below the table.
-    bar : Bar, optional
-        Drawn before the number.
-    hide_on_phone : bool
-        Not seen on a phone: a figure says it, or it is of less use.
-    below_on_phone : bool
-        On a phone, it stands under the row's name.
-    code : bool
-        Its values are names in the code of a run.
-    sub : str
-        A column whose text stands under the value, small.
-    swatch : str
-        A column of the names of colours, which stand before the row's name as squares.
-    link : str
-        A column of addresses that the row's name leads to, made by this library; empty for none.
-    """
-
+    # Its name in the frame, and its heading.
     name: str
     text: str
-    printer: object = str
-    note: str = ""
-    bar: Bar | None = None
-    hide_on_phone: bool = False
-    below_on_phone: bool = False
-    code: bool = False
-    sub: str = ""
-    swatch: str = ""
-    link: str = ""
+    printer: object = str  # prints a value; `str` aligns the column as text
+    note: str = ""  # what it means, below the table
+    bar: Bar | None = None  # drawn before the number
+    hide_on_phone: bool = False  # not seen on a phone: a figure says it, or it is of less use
+    below_on_phone: bool = False  # on a phone, it stands under the row's name
+    code: bool = False  # its values are names in the code of a run
+    sub: str = ""  # a column whose text stands under the value, small
+    swatch: str = ""  # a column of the names of colours, which stand before the row's name as squares
+    link: str = ""  # a column of addresses that the row's name leads to, made by this library; empty for none
 
     @property
     def is_text(self):
@@ -119,58 +85,35 @@ class Origin:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """A table of a report.
+class Table(Captioned):
+    """A table of a report."""
 
-    Attributes
-    ----------
-    name : str
-        Its anchor, and its name in the JSON.
-    caption : Sentence
-    headings : tuple of Heading
-        The first is the rows' own heading.
-    frame : DataFrame
-        Everything, in machine form.
-    n_runs : int
-        How many runs the numbers are of.
-    filter : str
-        Which runs those are, in words.
-    origins : tuple of Origin
-        One per row; none where every row is of all these runs.
-    holds : tuple of str
-        What the keys of the numbers begin with that are read off it; its name, if left out.
-    limit : int
-        Rows that the page prints.
-    note : Sentence, optional
-        One line under the caption: how many runs, the method, and what is the same in every row.
-    tree : bool
-        The first column has paths: each row is set in below the one that its path begins with.
-    rows : str
-        A column that says how a row is set: ``quiet`` (muted), ``total`` (bold, below a line), empty, or
-        `ELSEWHERE`: another table of the page prints it.
-    shades : tuple of float
-        Least and most of a heat map, whose cells are shaded in eight steps; none for any other table.
-    drawn : Figure, optional
-        The same as a figure, which is not shown but can be plotted, and has its data in the JSON.
-    aliases : tuple of str
-        Ids that once stood here, and still lead to it; that of `drawn` is one of them.
-    """
-
-    name: str
+    name: str  # its anchor, and its name in the JSON
     caption: Sentence
-    headings: tuple
-    frame: pd.DataFrame
-    n_runs: int
-    filter: str = "completed runs"
-    origins: tuple = ()
-    holds: tuple = ()
-    limit: int = MAX_ROWS
+    headings: tuple  # the first is the rows' own heading; one that is None or false is left out
+    frame: pd.DataFrame  # everything, in machine form
+    n_runs: int | None = None  # how many runs the numbers are of; as many as it has rows, if left out
+    filter: str = "completed runs"  # which runs those are, in words
+    origins: tuple = ()  # one per row; none where every row is of all these runs
+    holds: tuple = ()  # what the keys of the numbers begin with that are read off it; its name, if left out
+    limit: int = MAX_ROWS  # rows that the page prints
+    # One line under the caption: how many runs, the method, and what is the same in every row.
     note: Sentence | None = None
+    # The first column has paths: each row is set in below the one that its path begins with.
     tree: bool = False
+    # A column that says how a row is set: ``quiet`` (muted), ``total`` (bold, below a line), empty, or
+    # `ELSEWHERE`: another table of the page prints it.
     rows: str = ""
+    # Least and most of a heat map, whose cells are shaded in eight steps; none for any other table.
     shades: tuple = ()
+    # The same as a figure, which is not shown but can be plotted, and has its data in the JSON.
     drawn: object = None
-    aliases: tuple = ()
+    aliases: tuple = ()  # ids that once stood here, and still lead to it; that of `drawn` is one of them
+
+    def __post_init__(self):
+        object.__setattr__(self, "headings", tuple(heading for heading in self.headings if heading))
+        if self.n_runs is None:
+            object.__setattr__(self, "n_runs", len(self.frame))
 
     @property
     def here(self):
@@ -181,11 +124,6 @@ class Table:
     def places(self):
         """The ids that once stood here."""
         return (*self.aliases, *((f"figure-{self.drawn.name}",) if self.drawn else ()))
-
-    @property
-    def said(self):
-        """The caption and the line under it, as sentences."""
-        return (self.caption, self.note) if self.note else (self.caption,)
 
     @property
     def scrolls(self):
@@ -307,6 +245,11 @@ def cell(heading, value):
 def setting(value):
     """A level of a setting: a number without the zeros of its column's type."""
     return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def part_of(total_s, signed=False):
+    """Return a printer of durations that are parts of one total, in its unit."""
+    return lambda seconds: time_parts([seconds], total_s, signed)[0]
 
 
 def as_printed(text):

@@ -9,19 +9,8 @@ from traincost.analysis import fields
 from traincost.analysis import threats as analysis
 from traincost.analysis.order import start_ranks, starts_s
 from traincost.columns import PREFIX
-from traincost.printing import count, probability, share_text, significant, time_text
-from traincost.results.numbers import (
-    N_LISTED,
-    N_NAMED,
-    eta,
-    first_names,
-    key,
-    names,
-    number_of,
-    plural,
-    share,
-)
-from traincost.results.prose import Name, Number, join, say
+from traincost.printing import count, probability, significant
+from traincost.results.prose import N_LISTED, N_NAMED, Name, Number, first_names, join, key, names, say
 from traincost.results.result import Result
 from traincost.results.tables import Heading, Table, as_printed
 
@@ -89,26 +78,22 @@ def _order(runs, started_s):
     rows = analysis.order(started_s, runs.runtime_s.to_numpy(dtype=float), runs.described)
     if not len(rows):
         return
-    said = [
-        say(
-            "{f} explains {x}",
-            f=Name(row.factor),
-            x=share(key("threats", "order", row.factor), row.explained),
-        )
-        for row in rows.head(N_NAMED).itertuples()
-    ]
+    n_more = len(rows) - N_NAMED
     sentence = say(
-        "{said} of the variance of when the runs started{more}: a machine that changed meanwhile would "
-        "look like its effect.",
-        said=said,
-        more=say(", and {n} more", n=number_of("threats.order.n_more", len(rows) - N_NAMED))
-        if len(rows) > N_NAMED
-        else "",
+        "{said} of the variance of when the runs started[, and {more} more]: a machine that changed "
+        "meanwhile would look like its effect.",
+        said=[
+            say(
+                "{f} explains {x}",
+                f=Name(r.factor),
+                x=Number.share(key("threats", "order", r.factor), r.explained),
+            )
+            for r in rows.head(N_NAMED).itertuples()
+        ],
+        more=Number.count("threats.order.n_more", n_more) if n_more > 0 else None,
     )
-    yield (
-        sentence,
-        [("start order", r.factor, "", r.n_runs, r.n_runs, r.explained, r.p) for r in rows.itertuples()],
-    )
+    found = [("start order", r.factor, "", r.n_runs, r.n_runs, r.explained, r.p) for r in rows.itertuples()]
+    yield sentence, found
 
 
 def _random(tried, described):
@@ -117,53 +102,47 @@ def _random(tried, described):
     rows = analysis.drawn_at_random(described, ranks)
     if not len(rows):
         return
+    said = [
+        say(
+            "{f}: {n} values",
+            f=Name(r.factor),
+            n=Number.count(key("threats", "random", r.factor), r.n_values),
+        )
+        for r in rows.head(N_NAMED).itertuples()
+    ]
     sentence = say(
         "Settings look drawn at random ({said} in {n} configurations): they go neither with each other nor "
         "with another setting{order}, so runs with different values of them can be compared.",
-        said=[
-            say(
-                "{f}: {n} values",
-                f=Name(row.factor),
-                n=number_of(key("threats", "random", row.factor), row.n_values),
-            )
-            for row in rows.head(N_NAMED).itertuples()
-        ]
-        + (["others"] if len(rows) > N_NAMED else []),
-        n=number_of("threats.random.n_configurations", rows["n_configurations"].iloc[0]),
+        said=said + (["others"] if len(rows) > N_NAMED else []),
+        n=Number.count("threats.random.n_configurations", rows["n_configurations"].iloc[0]),
         order=" nor with the order of the runs" if ranks is not None else "",
     )
-    yield (
-        sentence,
-        [
-            ("drawn at random", r.factor, "", r.n_configurations, len(tried), r.n_values, np.nan)
-            for r in rows.itertuples()
-        ],
-    )
-
-
-def _codes(described, n):
-    return fields.combined([field.codes for field in fields.factors(described)], n)
+    found = [
+        ("drawn at random", r.factor, "", r.n_configurations, len(tried), r.n_values, np.nan)
+        for r in rows.itertuples()
+    ]
+    yield sentence, found
 
 
 def _cap(runs, tried, described):
     failed = tried["failed"].to_numpy(dtype=bool)
     runtime_s = tried["runtime_s"].to_numpy(dtype=float)
-    found = analysis.cap(runtime_s, failed, _codes(described, len(tried)))
+    codes = fields.combined([field.codes for field in fields.factors(described)], len(tried))
+    found = analysis.cap(runtime_s, failed, codes)
     if not len(found):
         return
     row = found.iloc[0]
     levels = analysis.by_level(found.attrs["at_cap"], described)
     sentence = say(
-        "{n} of {of} runs end within {w} of the longest time, {t}{failed}, as at a time limit{levels}. What "
-        "they would have taken is not known, so effects are of times that were cut off there.",
-        n=number_of("threats.cap.n", row["n_runs"]),
-        of=number_of("threats.cap.n_of", row["n_of"]),
-        w=Number("threats.cap.width", analysis.CAP_WIDTH, share_text(analysis.CAP_WIDTH)),
-        t=Number("threats.cap.runtime_s", float(row["runtime_s"]), time_text(row["runtime_s"])),
-        failed=say(" ({n} did not complete)", n=number_of("threats.cap.n_failed", row["n_failed"]))
-        if row["n_failed"]
-        else "",
-        levels=say("; {most}", most=_uneven("cap", levels.iloc[0])) if len(levels) else "",
+        "{n} of {of} runs end within {w} of the longest time, {t}[ ({failed} did not complete)], as at a "
+        "time limit[; {levels}]. What they would have taken is not known, so effects are of times that were "
+        "cut off there.",
+        n=Number.count("threats.cap.n", row["n_runs"]),
+        of=Number.count("threats.cap.n_of", row["n_of"]),
+        w=Number.share("threats.cap.width", analysis.CAP_WIDTH),
+        t=Number.time("threats.cap.runtime_s", row["runtime_s"]),
+        failed=Number.count("threats.cap.n_failed", row["n_failed"]) if row["n_failed"] else None,
+        levels=_uneven("cap", levels.iloc[0]) if len(levels) else None,
     )
     first = ("time limit", "", "", int(row["n_runs"]), int(row["n_of"]), float(row["runtime_s"]), np.nan)
     yield sentence, [first, *_level_rows("time limit", levels)]
@@ -175,10 +154,10 @@ def _uneven(threat, row):
         "of {f} = {level} it is {n} of {of} runs, of the others {m} of {others}",
         f=Name(row["factor"]),
         level=Name(row["level"]),
-        n=number_of(key(*base, "n"), row["n_happened"]),
-        of=number_of(key(*base, "n_level"), row["n_level"]),
-        m=number_of(key(*base, "n_others_happened"), row["n_others_happened"]),
-        others=number_of(key(*base, "n_others"), row["n_others"]),
+        n=Number.count(key(*base, "n"), row["n_happened"]),
+        of=Number.count(key(*base, "n_level"), row["n_level"]),
+        m=Number.count(key(*base, "n_others_happened"), row["n_others_happened"]),
+        others=Number.count(key(*base, "n_others"), row["n_others"]),
     )
 
 
@@ -208,12 +187,11 @@ def _missing(failed, described):
     n_failed = int((cells["n_failed"] > 0).sum())
     shown = [_cell(factors, levels) for levels in cells["levels"].head(N_LISTED)]
     sentence = say(
-        "Of the {of} combinations of {f}, {n} {have} no completed run{tried}: {cells}.",
-        of=number_of("threats.missing.n_cells", n_cells),
+        "Of the {of} combinations of {f}, {n} {n:has|have} no completed run[ ({tried} tried)]: {cells}.",
+        of=Number.count("threats.missing.n_cells", n_cells),
         f=names(factors),
-        n=number_of("threats.missing.n", len(cells)),
-        have=plural(len(cells), "has", "have"),
-        tried=say(" ({n} tried)", n=number_of("threats.missing.n_failed", n_failed)) if n_failed else "",
+        n=Number.count("threats.missing.n", len(cells)),
+        tried=Number.count("threats.missing.n_failed", n_failed) if n_failed else None,
         cells=shown + (["others"] if len(cells) > N_LISTED else []),
     )
     rows = [
@@ -228,33 +206,24 @@ def _cell(factors, levels):
     return join(parts, " with ")
 
 
-def _pruned(runs):
-    found = analysis.pruned(runs.excluded)
-    if not len(found):
-        return
+def _some_were(runs, found, threat, words, **parts):
+    """Yield a sentence on runs that were pruned, or resumed, with its row."""
     n_of = len(runs.frame) + len(runs.excluded)
-    sentence = say(
-        "{n} {runs} pruned, on what a score was so far: the completed runs were chosen by it, and effects "
-        "are of those.",
-        n=number_of("threats.pruned.n", len(found)),
-        runs=plural(len(found), "run was", "runs were"),
-    )
-    yield sentence, [("pruned", "", "", len(found), n_of, len(found) / n_of, np.nan)]
+    if len(found):
+        n = Number.count(key("threats", threat, "n"), len(found))
+        sentence = say(f"{{n}} {{n:run was|runs were}} {threat}{words}", n=n, **parts)
+        yield sentence, [(threat, "", "", len(found), n_of, len(found) / n_of, np.nan)]
+
+
+def _pruned(runs):
+    words = ", on what a score was so far: the completed runs were chosen by it, and effects are of those."
+    return _some_were(runs, analysis.pruned(runs.excluded), "pruned", words)
 
 
 def _resumed(runs):
+    words = " ({ids}): the time of such a run may be that of one leg, or hold what each leg does anew."
     found = analysis.resumed(runs.notes, runs.excluded)
-    if not len(found):
-        return
-    n_of = len(runs.frame) + len(runs.excluded)
-    sentence = say(
-        "{n} {runs} resumed ({ids}): the time of such a run may be that of one leg, or hold what each leg "
-        "does anew.",
-        n=number_of("threats.resumed.n", len(found)),
-        runs=plural(len(found), "run was", "runs were"),
-        ids=first_names(found["run_id"]),
-    )
-    yield sentence, [("resumed", "", "", len(found), n_of, len(found) / n_of, np.nan)]
+    return _some_were(runs, found, "resumed", words, ids=first_names(found["run_id"]))
 
 
 def _overlap(runs, tried, described):
@@ -268,21 +237,21 @@ def _overlap(runs, tried, described):
     row = found.iloc[0]
     # In very many runs, what rounding and the ends of a queue do would be significant too.
     goes = row["p"] <= analysis.ALPHA and row["rho"] >= analysis.MIN_RHO
+    told = "; as far as these runs tell, runtime does not go with that number"
+    if goes:
+        told = ", and runs took longer where more were at work (rank correlation {rho}{held}, p {p})"
+    elif row["p"] != row["p"]:
+        told = ""
     sentence = say(
-        "Runs overlapped on {host}: in {x} of their time another was at work, up to {most} at once{goes}.",
+        "Runs overlapped on {host}: in {x} of their time another was at work, up to {most} at once"
+        + told
+        + ".",
         host="one machine" if hosts is not None else "machines that are not recorded",
-        x=share("threats.overlap.share", row["share"]),
-        most=number_of("threats.overlap.most", row["most"]),
-        goes=say(
-            ", and runs took longer where more were at work (rank correlation {rho}{held}, p {p})",
-            held=" with the settings held" if row["held"] else "",
-            rho=eta("threats.overlap.rho", row["rho"]),
-            p=Number("threats.overlap.p", float(row["p"]), probability(row["p"])),
-        )
-        if goes
-        else "; as far as these runs tell, runtime does not go with that number"
-        if row["p"] == row["p"]
-        else "",
+        x=Number.share("threats.overlap.share", row["share"]),
+        most=Number.count("threats.overlap.most", row["most"]),
+        held=" with the settings held" if row["held"] else "",
+        rho=Number.two("threats.overlap.rho", row["rho"]),
+        p=Number.of("threats.overlap.p", row["p"], probability),
     )
     n = int(row["n_runs"])
     yield sentence, [("overlap", "", "", n, len(tried), float(row["share"]), float(row["p"]))]

@@ -10,13 +10,18 @@ from traincost.estimation import trends as estimation
 from traincost.estimation.trends import LARGE
 from traincost.printing import significant
 from traincost.results import checks
-from traincost.results.beside import name_points
-from traincost.results.figures import Figure, axes_of, is_wide, labels_on_grid, powers_of_ten, thinned
-from traincost.results.growth import GROUP_NAMES, doubling_table, grouped, growth, rows_of, trends_table
-from traincost.results.numbers import number_of, plural
-from traincost.results.prose import Name, say
-from traincost.results.result import More, Result
-from traincost.results.sensitivity import sensitive, sensitivity_table
+from traincost.results.figures import (
+    Figure,
+    axes_of,
+    is_wide,
+    labels_on_grid,
+    name_points,
+    powers_of_ten,
+    thinned,
+)
+from traincost.results.growth import GROUP_NAMES, growth_blocks, rows_of, sensitivity_block
+from traincost.results.prose import Name, Number, say
+from traincost.results.result import Result
 from traincost.results.svg import MUTED, PAGE, SERIES
 
 MAX_NAMED = 12  # systems that a figure tries to name
@@ -114,18 +119,13 @@ def trends(
         "days_per_year": year_days,
         "n_draws": n_draws,
     }
-    dated = _dated(systems.frame, measure, subset)
+    fit = estimates.fit_conversion(systems.frame) if measure == estimates.CONSOLIDATED else None
+    dated = estimation.subset(estimates.dated(systems.frame, measure, fit), subset)
     fitted = estimation.fit_trends(dated, **period, **options)
     changed = estimation.sensitivity(dated, **period, **options)
     scored = _scored(estimation.in_period(dated, **period), windows, options)
     parts = _parts(fitted, changed, scored, options, systems.of, subset)
     return Result.of_parts("trends", fitted, parts, name, systems.of)
-
-
-def _dated(frame, measure, subset):
-    """Return the dated systems that a trend is fitted to."""
-    fit = estimates.fit_conversion(frame) if measure == estimates.CONSOLIDATED else None
-    return estimation.subset(estimates.dated(frame, measure, fit), subset)
 
 
 def _scored(dated, windows, options):
@@ -146,34 +146,19 @@ def _parts(fitted, changed, scored, options, of, subset):
             fitted,
             Figure.of("trend", fitted, draw_trends, _caption, scored, note=drawn, wide=True),
         ),
-        "growth": (
-            fitted,
-            growth(fitted, what, options),
-            doubling_table(fitted, changed),
-            More(
-                say("How systems are grouped, and the slopes of the fits"),
-                (grouped(fitted, options, unfitted), trends_table(fitted, of)),
-            ),
-        ),
-        "sensitivity": (
-            changed,
-            More(
-                say("The doubling time under every choice that was tried"),
-                (sensitive(changed, fitted), sensitivity_table(changed)),
-            ),
-        ),
+        "growth": (fitted, *growth_blocks(fitted, changed, unfitted, what, of, options)),
+        "sensitivity": (changed, sensitivity_block(changed, fitted)),
     }
 
 
 def _caption(fitted, points):
     """How many systems the figure shows, and what was set apart."""
     return say(
-        "Training compute of {n} dated systems; {low} low {outliers} and {large} large-scale systems are "
-        "marked, a line for each {lines}.",
-        n=number_of("trend.n", len(points)),
-        low=number_of("trend.n_low", points["low_outlier"].sum()),
-        outliers=plural(points["low_outlier"].sum(), "outlier"),
-        large=number_of("trend.n_large", points["large_scale"].sum()),
+        "Training compute of {n} dated systems; {low} low {low:outlier|outliers} and {large} large-scale "
+        "systems are marked, a line for each {lines}.",
+        n=Number.count("trend.n", len(points)),
+        low=Number.count("trend.n_low", points["low_outlier"].sum()),
+        large=Number.count("trend.n_large", points["large_scale"].sum()),
         lines=rows_of(fitted),
     )
 

@@ -7,8 +7,7 @@ from traincost.analysis.verdicts import TOO_FEW
 from traincost.printing import SPACE, count, share_text, span
 from traincost.results.comparison import change_in_words
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, label_rows, percent_axis
-from traincost.results.numbers import key, number_of, plural, share
-from traincost.results.prose import Name, Number, say
+from traincost.results.prose import Name, Number, key, say
 from traincost.results.svg import INK, MUTED, SERIES
 from traincost.results.tables import Bar, Heading, Table, as_printed
 
@@ -27,112 +26,87 @@ def measure(runs, reruns, baseline):
 
 
 def said_of_turned(measured, drift):
-    """Bound and measured saving: what was done, then a sentence for each knob.
+    """Bound and measured saving: what was done, then a sentence for each knob (`savings.measured_savings`).
 
-    Parameters
-    ----------
-    measured : DataFrame
-        As `savings.measured_savings` returns it.
-    drift : Series, or None
-        Paired change of the baseline against the runs of the page, where it is not these.
+    `drift` is the paired change of the baseline against the runs of the page, where it is not these.
     """
     if not len(measured):
-        return []
-    said = [say("Some settings were turned, and the runs measured again.")]
+        return
+    yield say("Some settings were turned, and the runs measured again.")
     if drift is not None:
-        said.append(
-            say(
-                "The baseline is the same setup run again: against the runs of this page it took {c}. So "
-                "much can differ without a setting being turned.",
-                c=change_in_words("drift", drift),
-            )
+        yield say(
+            "The baseline is the same setup run again: against the runs of this page it took {c}. So much "
+            "can differ without a setting being turned.",
+            c=change_in_words("drift", drift),
         )
-    return said + [_measured(row) for row in measured.itertuples()]
+    for row in measured.itertuples():
+        yield _measured(row)
 
 
 def _measured(row):
-    base = ("turned", row.knob)
-    knob = say("{k}{by}", k=Name(row.knob), by=_turned_by(row))
-    bound, value, high = (_saving(row, name) for name in ("bound", "measured", "high"))
-    low = Number(key(*base, "low"), float(row.low), share_text(row.low).removesuffix(f"{SPACE}%"))
-    if row.outcome == TOO_FEW:
-        return say(
-            "{k} saved {m} of a run, against a bound of {b}; there are too few runs to tell more.",
-            k=knob,
-            b=bound,
-            m=value,
+    parts = {name: _saving(row, name) for name in ("bound", "measured", "low", "high")}
+    low = parts["low"]
+    parts["low"] = Number(low.key, low.value, low.text.removesuffix(f"{SPACE}%"))
+    said = (
+        "{k}{by} saved {measured} of a run, against a bound of {bound}; there are too few runs to tell more."
+    )
+    if row.outcome != TOO_FEW:
+        said = (
+            "{k}{by} saved {measured} of a run ({low} to {high}) over {n} {n:configuration|configurations}, "
         )
+        said += f"{_OUTCOMES[row.outcome]}{{rest}}."
+    is_less = row.outcome == savings.BELOW and row.kind == "share"
     return say(
-        "{k} saved {m} of a run ({low} to {high}) over {n} {c}, {outcome}.",
-        k=knob,
-        m=value,
-        low=low,
-        high=high,
-        n=number_of(key(*base, "n_configurations"), row.n_configurations),
-        c=plural(row.n_configurations, "configuration"),
-        outcome=_outcome(row, bound),
+        said,
+        k=Name(row.knob),
+        by=_turned_by(row),
+        n=Number.count(key("turned", row.knob, "n_configurations"), row.n_configurations),
+        rest=", which is for doing without its sections altogether" if is_less else "",
+        **parts,
     )
 
 
+_OUTCOMES = {
+    savings.ABOVE: "more than the bound of {bound}",
+    savings.AT_BOUND: "as much as the bound of {bound}, within chance",
+    savings.BELOW: "less than the bound of {bound}",
+}
+
+
 def _saving(row, name):
-    """Return a figure of a turned knob."""
-    value = float(getattr(row, name))
-    return Number(key("turned", row.knob, name), value, share_text(value))
+    return Number.share(key("turned", row.knob, name), getattr(row, name))
 
 
 def _turned_by(row):
     if not row.setting:
         return ""
-    by = say(", by {s}", s=Name(row.setting)) if row.setting != row.knob else ""
-    return say(
-        "{by} ({a} before, {b} after)", by=by, a=_level(row.setting_before), b=_level(row.setting_after)
+    before, after = (
+        "not set" if text == "None" else Name(text) for text in (row.setting_before, row.setting_after)
     )
-
-
-def _level(text):
-    return "not set" if text == "None" else Name(text)
-
-
-def _outcome(row, bound):
-    if row.outcome == savings.BELOW and row.kind == "share":
-        return say("less than the bound of {b}, which is for doing without its sections altogether", b=bound)
-    said = {
-        savings.ABOVE: "more than the bound of {b}",
-        savings.AT_BOUND: "as much as the bound of {b}, within chance",
-        savings.BELOW: "less than the bound of {b}",
-    }
-    return say(said[row.outcome], b=bound)
+    by = Name(row.setting) if row.setting != row.knob else None
+    return say("[, by {by}] ({a} before, {b} after)", by=by, a=before, b=after)
 
 
 def why(row):
     """Say where the saving of a turned knob was made: in its own sections, and elsewhere."""
-    base = ("turned", row.knob)
-    still = say(
-        "The sections of {k} saved {x}: they took {a} of the runtime and still take {b} of it",
-        k=Name(row.knob),
-        x=share(key(*base, "inside"), row.inside),
-        a=share(key(*base, "governed"), row.governed),
-        b=share(key(*base, "still_governed"), row.still_governed),
-    )
-    outside = share(key(*base, "outside"), row.outside)
+    shares = ("inside", "governed", "still_governed", "outside", "elsewhere_share")
     return say(
-        "{still}. Outside them, where a bound assumes no change, {o} was saved; the largest change there "
-        "was in {e} ({x}).",
-        still=still,
-        o=outside,
+        "The sections of {k} saved {inside}: they took {governed} of the runtime and still take "
+        "{still_governed} of it. Outside them, where a bound assumes no change, {outside} was saved; the "
+        "largest change there was in {e} ({elsewhere_share}).",
+        k=Name(row.knob),
         e=Name(row.elsewhere),
-        x=share(key(*base, "elsewhere_share"), row.elsewhere_share),
+        **{name: _saving(row, name) for name in shares},
     )
 
 
 def _caption_turned(measured):
-    """How many knobs saved more than their bound."""
     above = int((measured["outcome"] == savings.ABOVE).sum())
     return say(
-        "Bound and measured saving of {n} turned {knobs}; {a} saved more than the bound by more than chance.",
-        n=number_of("turned.n", len(measured)),
-        knobs=plural(len(measured), "knob"),
-        a=number_of("turned.n_above", above) if above else "none",
+        "Bound and measured saving of {n} turned {n:knob|knobs}; {a} saved more than the bound by more than "
+        "chance.",
+        n=Number.count("turned.n", len(measured)),
+        a=Number.count("turned.n_above", above) if above else "none",
     )
 
 
@@ -197,7 +171,6 @@ def inside_table(frame):
         frame,
         int(frame["n_configurations"].sum()),
         "paired configurations",
-        holds=(),
     )
 
 

@@ -4,8 +4,7 @@ from traincost.analysis import fields
 from traincost.columns import PREFIX
 from traincost.estimation import utilisation as estimation
 from traincost.printing import count, share_text, significant
-from traincost.results.numbers import key, number_of, plural
-from traincost.results.prose import Name, Number, Phrase, say
+from traincost.results.prose import Name, Number, Phrase, key, say
 from traincost.results.result import More, Result
 from traincost.results.runs import listed
 from traincost.results.tables import Heading, Origin, Table
@@ -58,17 +57,7 @@ def utilisation(runs, by=None, *, processor="", precision="", processors=None, n
 
 
 def beside_costs(runs):
-    """Return what a page says of utilisation beside the costs, as blocks; none where it is not known.
-
-    Parameters
-    ----------
-    runs : Runs
-
-    Returns
-    -------
-    tuple
-        Sentences, and a `More` with the table by the levels that the page compares.
-    """
+    """Return what a page says of utilisation beside the costs, as blocks; none where it is not known."""
     if not runs.collection.compute:
         return ()
     by = runs.axes[0].name
@@ -86,84 +75,49 @@ def beside_costs(runs):
 def _said(table, achieved):
     total = table.iloc[-1]
     unknown = achieved[~achieved["mfu"].gt(0)]
-    said = []
     if total["n_known"]:
-        said.append(
-            say(
-                "The runs used {mfu} of the dense peak of their hardware (MFU) over the whole of their "
-                "runtime, {flops} FLOP/s a device; between {low} and {high}, run by run.",
-                mfu=_share("mfu", total["mfu"]),
-                flops=_flops(total["achieved_flop_per_s"]),
-                low=_share("lowest", total["mfu_lowest"]),
-                high=_share("highest", total["mfu_highest"]),
-            )
+        yield say(
+            "The runs used {mfu} of the dense peak of their hardware (MFU) over the whole of their runtime, "
+            "{flops} FLOP/s a device; between {low} and {high}, run by run.",
+            mfu=_share("mfu", total["mfu"]),
+            flops=Number.of("utilisation.achieved", total["achieved_flop_per_s"], significant),
+            low=_share("lowest", total["mfu_lowest"]),
+            high=_share("highest", total["mfu_highest"]),
         )
-        said += _low(table)
+        yield from _low(table)
     if len(unknown):
         reason = unknown["problem"].value_counts()
-        said.append(
-            say(
-                "Of {n} {runs} no utilisation is known: {why}.",
-                n=number_of("utilisation.n_unknown", len(unknown)),
-                runs=plural(len(unknown), "run"),
-                why=Name(reason.index[0]) if len(reason) else "too little is recorded",
-            )
+        yield say(
+            "Of {n} {n:run|runs} no utilisation is known: {why}.",
+            n=Number.count("utilisation.n_unknown", len(unknown)),
+            why=Name(reason.index[0]) if len(reason) else "too little is recorded",
         )
-    return said
-
-
-def _flops(value):
-    return Number("utilisation.achieved", float(value), significant(value))
 
 
 def _low(table):
     levels = table.iloc[:-1]
     low = levels[levels["low"]].nsmallest(MAX_NAMED, "mfu")
-    above = table["mfu"].gt(1)
-    said = []
-    if len(low):
-        named = [
-            say("{x} ({mfu})", x=Name(row.level), mfu=_share(key("mfu", row.level), row.mfu))
-            for row in low.itertuples()
-        ]
-        said.append(
-            say(
-                "Below {limit} are {levels}: look at input, batch size and precision first. {source}",
-                limit=_share("limit", estimation.LOW),
-                levels=named,
-                source=_SOURCE,
-            )
+    named = [
+        say("{x} ({mfu})", x=Name(row.level), mfu=_share(key("mfu", row.level), row.mfu))
+        for row in low.itertuples()
+    ]
+    if named or table["low"].iloc[-1]:
+        limit = _share("limit", estimation.LOW)
+        yield say(
+            "{below}: look at input, batch size and precision first. {source}",
+            below=say("Below {x} are {l}" if named else "That is below {x}", x=limit, l=named),
+            source=_SOURCE,
         )
-    elif table["low"].iloc[-1]:
-        said.append(
-            say(
-                "That is below {limit}: look at input, batch size and precision first. {source}",
-                limit=_share("limit", estimation.LOW),
-                source=_SOURCE,
-            )
-        )
-    if above.any():
-        said.append(say("An MFU above one is impossible: the operations, the devices or the rate are wrong."))
-    return said
+    if table["mfu"].gt(1).any():
+        yield say("An MFU above one is impossible: the operations, the devices or the rate are wrong.")
 
 
 def _share(name, value):
-    return Number(key("utilisation", name), float(value), share_text(value))
+    return Number.share(key("utilisation", name), value)
 
 
 def utilisation_table(table, by, runs, achieved):
-    """Return the table of achieved FLOP/s and MFU by level, for the page's costs.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `estimation.utilisation.by_level` returns it.
-    by : str, or None
-        The setting of its rows.
-    runs : Runs
-    achieved : DataFrame
-        As `estimation.utilisation.by_run` returns it.
-    """
+    """Return the table of achieved FLOP/s and MFU by the levels of the setting `by`."""
     completed = runs.frame["run_id"]
     origins = []
     if len(table) > 1:
@@ -180,12 +134,7 @@ def utilisation_table(table, by, runs, achieved):
             Heading("operations_flop", "FLOP", significant),
             Heading("device_hours", "device-hours", significant),
             Heading("achieved_flop_per_s", "FLOP/s a device", significant),
-            Heading(
-                "mfu",
-                "MFU",
-                share_text,
-                "operations over the dense peak of all the time",
-            ),
+            Heading("mfu", "MFU", share_text, "operations over the dense peak of all the time"),
             Heading("mfu_lowest", "lowest", share_text),
             Heading("mfu_highest", "highest", share_text),
         ),
@@ -198,7 +147,6 @@ def utilisation_table(table, by, runs, achieved):
 
 
 def _peaks(achieved):
-    """Say which peak each of the runs was held against."""
     known = achieved[achieved["mfu"].gt(0)]
     peaks = known.groupby(["rate_note", "peak_flop_per_s"]).size().sort_values(ascending=False, kind="stable")
     notes = peaks.groupby(level=0, sort=False).sum()
