@@ -3,6 +3,7 @@
 import errno
 import math
 
+MOST_SHOWN = 200  # characters of a value in a message
 _LIMITS = {
     errno.EFBIG: "a limit on the size of files (ulimit -f)",
     errno.EMFILE: "a limit on open files (ulimit -n)",
@@ -35,7 +36,19 @@ def require(condition, name, allowed, got):
     traincost.errors.ParameterError: `devices` must be above zero, got -1
     """
     if not condition:
-        raise ParameterError(f"`{name}` must be {allowed}, got {got!r}")
+        raise ParameterError(f"`{name}` must be {allowed}, got {brief(got)}")
+
+
+def brief(value):
+    """Return a value as a message has it: in one line, and cut where it is long.
+
+    >>> brief("a" * 300)[-3:], brief(type("Runs", (), {"__repr__": lambda self: "two" + chr(10) + "lines"})())
+    ('aa…', 'a Runs')
+    """
+    text = repr(value)
+    if "\n" in text:
+        return f"a {type(value).__name__}"
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 
 def require_count(value, name, most=math.inf):
@@ -57,7 +70,7 @@ def require_among(value, known, name, allowed, most=30):
     """
     if value not in known:
         listed = ", ".join(list(known)[:most]) or "none"
-        raise ParameterError(f"`{name}` must {allowed}, got {value!r}; there are: {listed}")
+        raise ParameterError(f"`{name}` must {allowed}, got {brief(value)}; there are: {listed}")
 
 
 def refuse_unknown(name, known):

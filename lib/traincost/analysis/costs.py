@@ -10,7 +10,7 @@ import pandas as pd
 from traincost.analysis import fields
 from traincost.analysis.levels import ids_by_level
 from traincost.columns import COST_ORDER, PREFIX, SCORE_PREFIX, settings
-from traincost.errors import ParameterError, require_among
+from traincost.errors import ParameterError, brief, require_among
 from traincost.words import natural, unique
 
 _COLUMNS = ("column", "mean", "std", "min", "max", "n", "n_runs", "shared_process")
@@ -256,7 +256,9 @@ def score_front(runs, score, goal="max"):
     column = f"{SCORE_PREFIX}{score}"
     if column not in runs:
         known = sorted(name.removeprefix(SCORE_PREFIX) for name in runs if name.startswith(SCORE_PREFIX))
-        raise ParameterError(f"`score` must be one of {', '.join(known) or 'none there are'}, got {score!r}")
+        raise ParameterError(
+            f"`score` must be one of {', '.join(known) or 'none there are'}, got {brief(score)}"
+        )
     cost = runs[_cost_column(runs)].fillna(runs["runtime_s"])
     points = pd.DataFrame({"run_id": runs["run_id"], "cost": cost, "score": runs[column]}).dropna()
     worth = points["score"] if goal == "max" else -points["score"]

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from traincost.analysis import comparison, sessions
-from traincost.errors import ParameterError
+from traincost.errors import ParameterError, brief
 
 WITHIN, SLOWER, UNCLEAR, LOST = "within", "slower", "too few runs", "lost"
 STATUS = {WITHIN: 0, SLOWER: 3, UNCLEAR: 4, LOST: 5}
@@ -92,7 +92,7 @@ def limit(text):
     """
     found = _PERCENTAGE.fullmatch(text)
     if not found:
-        raise ParameterError(f"`--max-slowdown` must be a percentage like 5%, got {text!r}")
+        raise ParameterError(f"`--max-slowdown` must be a percentage like 5%, got {brief(text)}")
     return float(found.group(1)) / 100
 
 

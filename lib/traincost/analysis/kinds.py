@@ -12,7 +12,7 @@ Megatron, DeepSpeed and Keras.
 import re
 from functools import lru_cache
 
-from traincost.errors import ParameterError
+from traincost.errors import ParameterError, brief
 
 EVALUATION, TRAINING, SETUP = "evaluation", "training", "setup and files"
 LOADING, OTHER = "data loading", "other"
@@ -139,11 +139,11 @@ def is_piece(path):
 def checked_kinds(section_kinds):
     """Return a mapping of sections to kinds; `ParameterError` where it is none of text to `KINDS`."""
     if not isinstance(section_kinds, dict):
-        raise ParameterError(f"`section_kinds` must map sections to kinds, got {section_kinds!r}")
+        raise ParameterError(f"`section_kinds` must map sections to kinds, got {brief(section_kinds)}")
     for path, kind in section_kinds.items():
         if not isinstance(path, str) or kind not in KINDS:
             raise ParameterError(
-                f"`section_kinds`: the kind of {path!r} must be one of {', '.join(KINDS)}, got {kind!r}"
+                f"`section_kinds`: the kind of {path!r} must be one of {', '.join(KINDS)}, got {brief(kind)}"
             )
     return section_kinds
 

@@ -20,7 +20,7 @@ import pandas as pd
 from traincost.analysis import kinds
 from traincost.analysis.occurrences import warm_up
 from traincost.analysis.sections import mean_present, overlap_around, repeated_parts, unsynchronised
-from traincost.errors import ParameterError, require_among
+from traincost.errors import ParameterError, brief, require_among
 
 HIGH_LEVERAGE = 0.10  # of runtime
 NOT_WORTH = 0.0005
@@ -61,7 +61,7 @@ class Knob:
             return entry
         allowed = ("name", "sections", "kind", "change", "kept")
         if not isinstance(entry, dict):
-            raise ValueError(f"a knob must be a mapping with the keys {allowed}, got {entry!r}")
+            raise ValueError(f"a knob must be a mapping with the keys {allowed}, got {brief(entry)}")
         unknown = sorted(map(str, set(entry) - set(allowed)))
         if unknown:
             raise ValueError(f"knob {entry.get('name')!r}: unknown key {unknown[0]!r}; allowed: {allowed}")
@@ -70,13 +70,13 @@ class Knob:
     def _checked(self):
         name = self.name
         if not isinstance(name, str) or not name:
-            raise ValueError(f"a knob's `name` must be text, got {name!r}")
+            raise ValueError(f"a knob's `name` must be text, got {brief(name)}")
         if isinstance(self.sections, str) or not self.sections:
-            raise ValueError(f"knob {name!r}: `sections` must be a list of paths, got {self.sections!r}")
+            raise ValueError(f"knob {name!r}: `sections` must be a list of paths, got {brief(self.sections)}")
         if self.kind not in KINDS:
-            raise ValueError(f"knob {name!r}: `kind` must be one of {KINDS}, got {self.kind!r}")
+            raise ValueError(f"knob {name!r}: `kind` must be one of {KINDS}, got {brief(self.kind)}")
         if isinstance(self.kept, bool) or not isinstance(self.kept, int | float) or self.kept < 0:
-            raise ValueError(f"knob {name!r}: `kept` must be a number of at least 0, got {self.kept!r}")
+            raise ValueError(f"knob {name!r}: `kept` must be a number of at least 0, got {brief(self.kept)}")
         return Knob(name, tuple(map(str, self.sections)), self.kind, str(self.change), self.kept)
 
 

@@ -21,7 +21,7 @@ from traincost.analysis import fields
 from traincost.analysis.roles import is_place
 from traincost.analysis.sessions import MAX_NAMED, SIDES, few
 from traincost.columns import PREFIX
-from traincost.errors import NothingToReport, ParameterError, require_among
+from traincost.errors import NothingToReport, ParameterError, brief, require_among
 from traincost.words import natural
 
 ABSENT = "(no such setting)"
@@ -288,9 +288,9 @@ def _renamed(before, after, renamed):
     for name, levels in renamed.items():
         column = PREFIX + name
         if column not in before or column not in after:
-            raise ParameterError(f"`renamed` must name settings of both collections, got {name!r}")
+            raise ParameterError(f"`renamed` must name settings of both collections, got {brief(name)}")
         if not isinstance(levels, dict):
-            raise ParameterError(f"`renamed`: {name!r} must map old levels to new ones, got {levels!r}")
+            raise ParameterError(f"`renamed`: {name!r} must map old levels to new ones, got {brief(levels)}")
         text = pd.Series([_text(value) for value in before[column]], dtype="str")
         new = {_text(old): _text(level) for old, level in levels.items()}
         for side, known, asked in ((SIDES[0], text, new), (SIDES[1], after[column].map(_text), new.values())):

@@ -34,7 +34,7 @@ from traincost.analysis import knobs as _knobs
 from traincost.analysis.designs import Units, design
 from traincost.analysis.subsets import label
 from traincost.analysis.verdicts import ALPHA
-from traincost.errors import NothingToReport, ParameterError, require, require_count
+from traincost.errors import NothingToReport, ParameterError, brief, require, require_count
 from traincost.words import level_among
 
 COVERAGE = 0.90  # of the intervals
@@ -351,7 +351,7 @@ def cells_of(model, levels):
     holds = f"settings that the model holds ({', '.join(by_name) or 'none'})"
     for name in levels:
         if name not in by_name:
-            raise ParameterError(f"`levels` must name {holds}, got {name!r}")
+            raise ParameterError(f"`levels` must name {holds}, got {brief(name)}")
     chosen = []
     for name, field in by_name.items():
         asked = [_fields.UNSET if level is None else label(level) for level in levels.get(name, field.labels)]
@@ -394,13 +394,13 @@ def checked(proposal):
     """
     for name in proposal:
         if name not in DEFAULTS:
-            raise ParameterError(f"a plan has the keys {', '.join(DEFAULTS)}; got {name!r}")
+            raise ParameterError(f"a plan has the keys {', '.join(DEFAULTS)}; got {brief(name)}")
     filled = {**DEFAULTS, **proposal}
     for name, kind in (("levels", dict), ("knobs", list), ("replicates", list), ("currency", str)):
         require(isinstance(filled[name], kind), name, f"a {kind.__name__}", filled[name])
     for name, levels in filled["levels"].items():
         if not isinstance(levels, list) or not levels:
-            raise ParameterError(f"`levels`: {name} must be a list of levels, got {levels!r}")
+            raise ParameterError(f"`levels`: {name} must be a list of levels, got {brief(levels)}")
     for name in ("seeds", "devices"):
         require_count(filled[name], name, most=1_000_000)
     _knobs.knobs_of(filled["knobs"])

@@ -12,7 +12,7 @@ import pandas as pd
 
 from traincost.analysis import fields
 from traincost.columns import PREFIX, settings
-from traincost.errors import ParameterError, require_among
+from traincost.errors import ParameterError, brief, require_among
 from traincost.words import level_among, natural
 
 COMPLETED = "completed"
@@ -43,7 +43,7 @@ def subset(collection, where=None, statuses=None, shortest_s=None, longest_s=Non
             require_among(status, sorted(of_runs), "statuses", "be statuses of the runs", most=None)
     for name, limit in (("shortest_s", shortest_s), ("longest_s", longest_s)):
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int | float)):
-            raise ParameterError(f"`{name}` must be a number of seconds, got {limit!r}")
+            raise ParameterError(f"`{name}` must be a number of seconds, got {brief(limit)}")
     conditions = [_condition(collection, name, kept) for name, kept in (where or {}).items()]
     masks = []
     for frame in (collection.runs, collection.excluded):
@@ -112,7 +112,7 @@ def _condition(collection, name, kept):
     if isinstance(kept, dict) and kept:
         return _range_condition(collection, name, kept)
     if not isinstance(kept, list | tuple | dict):
-        raise ParameterError(f"`where`: {name!r} must have a list of levels, got {kept!r}")
+        raise ParameterError(f"`where`: {name!r} must have a list of levels, got {brief(kept)}")
     known = _known(collection, name)
     wanted = {level_among(label(value), known) for value in kept}
     present = levels(collection, name)
@@ -127,7 +127,9 @@ def _range_condition(collection, name, kept):
     unknown = sorted(map(str, set(kept) - {"min", "max"}))
     numbers = all(isinstance(v, int | float) and not isinstance(v, bool) and v == v for v in kept.values())
     if unknown or not numbers:
-        raise ParameterError(f"`where`: a range of {name!r} must be numbers as min and max, got {kept!r}")
+        raise ParameterError(
+            f"`where`: a range of {name!r} must be numbers as min and max, got {brief(kept)}"
+        )
     if not has_numbers(collection, name):
         raise ParameterError(f"`where`: {name!r} has no numbers, so a range cannot be asked for")
     return lambda frame: _within(frame, PREFIX + name, kept.get("min"), kept.get("max"))

@@ -17,7 +17,7 @@ Contract: a frame with ``system``, ``date``, ``flop`` in, frames out; randomness
 import numpy as np
 import pandas as pd
 
-from traincost.errors import ParameterError
+from traincost.errors import ParameterError, brief
 from traincost.estimation.compute import logs
 from traincost.estimation.lines import fit_line
 
@@ -273,7 +273,8 @@ def subset(systems, which=""):
     if which in domains:
         return systems[systems["domain"] == which]
     raise ParameterError(
-        f"`subset` must be records, largest N, or one of {', '.join(domains) or 'no domains'}, got {which!r}"
+        f"`subset` must be records, largest N, or one of {', '.join(domains) or 'no domains'}, "
+        f"got {brief(which)}"
     )
 
 
@@ -294,7 +295,7 @@ def fit_error(error, compute_flop, form="polynomial"):
     compute. ValueError for another form, or fewer than three whole pairs.
     """
     if form not in FORMS:
-        raise ValueError(f"`form` must be polynomial or exponential, got {form!r}")
+        raise ValueError(f"`form` must be polynomial or exponential, got {brief(form)}")
     x, log_error = logs(compute_flop, error)
     return fit_line(x, FORMS[form](log_error), "a fit needs three systems of different compute")
 

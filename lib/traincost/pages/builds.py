@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from traincost import __version__
-from traincost.errors import ParameterError
+from traincost.errors import ParameterError, brief
 from traincost.measure.recorder import RECORD_NAME, Recorder
 from traincost.pages import publish
 from traincost.reading import folders, remote
@@ -53,7 +53,7 @@ def recorded(build, output=None):
     """
     if output is not None and remote.is_url(output):
         shown = remote.shown(output)
-        raise ParameterError(f"`--profile` needs a folder of this machine as output, got {shown!r}")
+        raise ParameterError(f"`--profile` needs a folder of this machine as output, got {brief(shown)}")
     with folders.scratch() as kept:
         # Elsewhere first: a build that is refused leaves nothing where its page would have been.
         with Recorder(kept) as run:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from IPython.display import display, update_display
 
 from traincost.analysis import knobs
-from traincost.errors import ParameterError
+from traincost.errors import ParameterError, brief
 from traincost.pages import sortable
 from traincost.results.snapshot import listing, nothing_chosen
 
@@ -153,14 +153,14 @@ def _answer(runs, answer, args, options):
 def _kept_instead(of, kept):
     """Return the knobs, some with other occurrences `kept`."""
     if not isinstance(kept, Mapping):
-        raise ParameterError(f"`kept` must be a mapping of knobs to numbers, got {kept!r}")
+        raise ParameterError(f"`kept` must be a mapping of knobs to numbers, got {brief(kept)}")
     cadence = [knob.name for knob in of if knob.kind == "cadence"]
     for name, n in kept.items():
         if name not in cadence:
             raise ParameterError(
-                f"`kept` must name knobs of the kind cadence, got {name!r}; there are: "
+                f"`kept` must name knobs of the kind cadence, got {brief(name)}; there are: "
                 f"{', '.join(cadence) or 'none'}"
             )
         if isinstance(n, bool) or not isinstance(n, int | float) or not 0 <= n < math.inf:
-            raise ParameterError(f"`kept`: {name!r} must be a number of at least 0, got {n!r}")
+            raise ParameterError(f"`kept`: {name!r} must be a number of at least 0, got {brief(n)}")
     return tuple(replace(knob, kept=kept.get(knob.name, knob.kept)) for knob in of)

@@ -22,7 +22,7 @@ import re
 import tokenize
 from dataclasses import dataclass
 
-from traincost.errors import ParameterError, refuse_unknown
+from traincost.errors import ParameterError, brief, refuse_unknown
 from traincost.pages.annotations import Unfit, allows_text, fitted, in_words, types_of
 
 TAG = "parameters"
@@ -255,7 +255,7 @@ def typed(name, text, declared):
     try:
         return plain_yaml.read(text)
     except yaml.YAMLError:
-        raise ParameterError(f"`{name}` must be {parameter.wanted}, as YAML, got {text!r}") from None
+        raise ParameterError(f"`{name}` must be {parameter.wanted}, as YAML, got {brief(text)}") from None
 
 
 def _stays_text(parameter, text):
@@ -287,12 +287,14 @@ def _checked(parameter, value):
         taken = fitted(value, parameter.types)
     except Unfit:
         hint = "; put it in quotes" if isinstance(value, int | float) and "text" in parameter.wanted else ""
-        raise ParameterError(f"`{parameter.name}` must be {parameter.wanted}, got {value!r}{hint}") from None
+        raise ParameterError(
+            f"`{parameter.name}` must be {parameter.wanted}, got {brief(value)}{hint}"
+        ) from None
     if not _is_finite(taken):
-        raise ParameterError(f"`{parameter.name}` must be finite, got {value!r}")
+        raise ParameterError(f"`{parameter.name}` must be finite, got {brief(value)}")
     for item in taken if isinstance(taken, list) else [taken]:
         if parameter.choices and item is not None and item not in parameter.choices:
-            raise ParameterError(f"`{parameter.name}` must be {parameter.wanted}, got {item!r}")
+            raise ParameterError(f"`{parameter.name}` must be {parameter.wanted}, got {brief(item)}")
     return taken
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traincost.columns import PREFIX
-from traincost.errors import NothingToReport, ParameterError
+from traincost.errors import NothingToReport, ParameterError, brief
 from traincost.reading import batch, frames, tables
 from traincost.reading.formats import JOBS, READERS, RESUMABLE, other, table_files
 from traincost.reading.formats import table as _table
@@ -180,7 +180,7 @@ def is_table(runs_dir):
 def read_table(path, format, table, rule):
     """Return a listing whose sources are the rows of a table, their batch, and the title of tables."""
     if format not in ("auto", _table.NAME):
-        raise ParameterError(f"`format` must be auto or {_table.NAME} for a table, got {format!r}")
+        raise ParameterError(f"`format` must be auto or {_table.NAME} for a table, got {brief(format)}")
     try:
         rows = _table.read_runs(path, table or _table.Table())
     except Unreadable as problem:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 
-from traincost.errors import NothingToReport, ParameterError
+from traincost.errors import NothingToReport, ParameterError, brief
 from traincost.reading import sensitive
 from traincost.reading.formats import READERS, table_files
 from traincost.reading.formats.files import RACY_NS
@@ -69,7 +69,7 @@ def readers(format):
     if format == "auto":
         return list(READERS)
     if format not in READERS:
-        raise ParameterError(f"`format` must be auto or one of {', '.join(READERS)}, got {format!r}")
+        raise ParameterError(f"`format` must be auto or one of {', '.join(READERS)}, got {brief(format)}")
     return [format]
 
 
@@ -118,7 +118,7 @@ def ordered(entries):
 def checked(runs_dir):
     """Return the directory as text, or raise `NothingToReport`."""
     if not isinstance(runs_dir, str | os.PathLike):
-        raise NothingToReport(f"`runs_dir` must be a path, got {runs_dir!r}")
+        raise NothingToReport(f"`runs_dir` must be a path, got {brief(runs_dir)}")
     root = os.fspath(runs_dir)
     if not root or not os.path.exists(root):
         raise NothingToReport(f"runs_dir {root!r} does not exist")

@@ -9,7 +9,7 @@ import socket
 import warnings
 from urllib.parse import urlsplit
 
-from traincost.errors import NothingToReport, ParameterError
+from traincost.errors import NothingToReport, ParameterError, brief
 from traincost.reading import remote, sensitive
 from traincost.reading.formats import mlflow, optuna
 from traincost.reading.formats.mlflow_stores import TAGS, Record
@@ -36,7 +36,7 @@ def runs(address, format="auto"):
     """
     kind, uri = LIVE.fullmatch(address).groups()
     if format not in ("auto", kind):
-        raise ParameterError(f"`format` must be auto or {kind} for {shown(address)!r}, got {format!r}")
+        raise ParameterError(f"`format` must be auto or {kind} for {shown(address)!r}, got {brief(format)}")
     login = sensitive.USERINFO.search(uri)
     if login and ":" in login[0]:
         raise ParameterError(

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from traincost import __version__
-from traincost.errors import NothingToReport, ParameterError
+from traincost.errors import NothingToReport, ParameterError, brief
 from traincost.reading import folders, remote
 from traincost.reading.batch import engine, gathered, reader, recognised, unchanged
 from traincost.reading.collection import is_table, read_table
@@ -70,7 +70,7 @@ def refresh(runs_dir, output, format="auto", progress=None, workers=1, scheduler
     """
     folder = folders.at(output)
     if folder is None:
-        raise ParameterError(f"the index needs a folder, got {output!r}")
+        raise ParameterError(f"the index needs a folder, got {brief(output)}")
     with engine(workers, scheduler) as run, collector_paused():
         of_rows = is_table(runs_dir)
         listing, directories = (None, None) if of_rows else _listed(runs_dir, format, folder)

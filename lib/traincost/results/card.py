@@ -3,6 +3,7 @@
 from traincost import __version__
 from traincost.estimation import estimates as estimation
 from traincost.estimation.trends import LARGE, MIN_SYSTEMS
+from traincost.results import arguments
 from traincost.results.estimate_tables import flop, named, span_of, systems_of
 from traincost.results.estimates import checked
 from traincost.results.growth import GROUP_NAMES, doubling_of
@@ -10,6 +11,7 @@ from traincost.results.prose import Name, Number, Phrase, When, join, key, plura
 from traincost.results.result import Answer, Result
 
 
+@arguments.checked
 def card(systems, growth=None, *, name=""):
     """Say what a reader of a card needs first, and how to cite it.
 

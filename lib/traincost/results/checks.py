@@ -9,7 +9,7 @@ import datetime
 import importlib
 import re
 
-from traincost.errors import ParameterError, require
+from traincost.errors import ParameterError, brief, require
 
 SAFE_SCHEMES = ("http:", "https:", "mailto:")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -58,7 +58,7 @@ def _by(module, function):
 def _links(name, value):
     for text, address in value.items():
         if not isinstance(text, str) or not isinstance(address, str):
-            raise ParameterError(f"`{name}` must map text to an address, got {text!r}: {address!r}")
+            raise ParameterError(f"`{name}` must map text to an address, got {brief(text)}: {address!r}")
         scheme = _SCHEME.match(address.strip())
         if address.strip().replace("\\", "/").startswith("//"):
             raise ParameterError(f"`{name}`: {address!r} names a host: begin it with https:")
@@ -85,7 +85,8 @@ _CHECKS = {
     "links": _links,
     "knobs": _by("analysis.knobs", "knobs_of"),
     "section_kinds": _by("analysis.kinds", "checked_kinds"),
-    "score_goal": lambda name, value: require(value in ("max", "min"), name, "one of max, min", value),
+    "score_goal": _one_of("max", "min"),
+    "goal": _one_of("max", "min"),
     "devices": _above_zero,
     "seeds": _above_zero,
     "at_once": _above_zero,

@@ -11,7 +11,7 @@ from traincost.analysis.sections import timing
 from traincost.analysis.verdicts import TOO_FEW
 from traincost.columns import SCORE_PREFIX
 from traincost.printing import count, effect_texts, probability, time_parts
-from traincost.results import labelled, mean_bars
+from traincost.results import arguments, labelled, mean_bars
 from traincost.results.change_tables import (
     changes_in_full,
     changes_table,
@@ -31,6 +31,7 @@ _WAYS = {True: "slower", False: "faster"}  # in the keys of numbers
 _TIME = {True: "more", False: "less"}
 
 
+@arguments.checked
 def compare(before, after, *, pair_by=None, renamed=None, name=""):
     """Say what changed between two collections.
 

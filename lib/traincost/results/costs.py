@@ -7,7 +7,7 @@ from traincost.analysis import costs as analysis
 from traincost.analysis.levels import level_runtimes
 from traincost.columns import column
 from traincost.printing import MISSING, SPACE, count, energy, money, plus_minus, share_text, significant
-from traincost.results import fluid
+from traincost.results import arguments, fluid
 from traincost.results.checks import check
 from traincost.results.prose import N_NAMED, Name, Number, Phrase, names, say
 from traincost.results.result import More, Result
@@ -26,6 +26,7 @@ from traincost.results.utilisation import beside_costs
 from traincost.words import unique
 
 
+@arguments.checked
 def costs(runs, by=None, *, devices=1, price_per_hour=None, currency="USD", power_w=None, name=""):
     """Say what the runs cost: the cost columns by level, hours, money and energy.
 

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from traincost.errors import NothingToReport, ParameterError
+from traincost.errors import NothingToReport, ParameterError, brief
 from traincost.estimation import architectures, counting, quantities
 from traincost.measure.meter import parameters as parameters_of
 from traincost.printing import count as as_count
 from traincost.printing import significant
 from traincost.reading.formats.files import Unreadable, parse_json, read_bytes
+from traincost.results import arguments
 from traincost.results.prose import Name, Number, key, plural, say
 from traincost.results.result import Result
 from traincost.results.tables import Heading, Table
@@ -21,6 +22,7 @@ GIB = 2**30
 MAX_CONTEXT = 100_000_000
 
 
+@arguments.checked
 def count(model, *, tokens=None, context=None, inputs=(), name=""):
     """Count the parameters of a model and the FLOP of training it.
 
@@ -80,7 +82,7 @@ def _tokens(given):
     except ValueError as problem:
         raise ParameterError(f"`tokens` {problem}") from None
     if not value > 0:
-        raise ParameterError(f"`tokens` must be above zero, got {given!r}")
+        raise ParameterError(f"`tokens` must be above zero, got {brief(given)}")
     return value
 
 
@@ -100,7 +102,9 @@ def _of_config(given, tokens, context):
     config, of = _configuration(given)
     model = architectures.count(config)
     if context is not None and not (isinstance(context, int) and 1 <= context <= MAX_CONTEXT):
-        raise ParameterError(f"`context` must be a whole number from 1 to {MAX_CONTEXT:,}, got {context!r}")
+        raise ParameterError(
+            f"`context` must be a whole number from 1 to {MAX_CONTEXT:,}, got {brief(context)}"
+        )
     found = architectures.train(model, tokens, context)
     unit = model.unit
     of_all = f"of {_printed(found.tokens)} {plural(found.tokens, unit)}"

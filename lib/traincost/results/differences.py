@@ -8,7 +8,7 @@ from traincost.analysis import knobs, sections
 from traincost.analysis.levels import level_runtimes
 from traincost.analysis.sections import UNATTRIBUTED
 from traincost.printing import count, ratio_text, share_text, time_parts, time_text
-from traincost.results import fluid, mean_bars
+from traincost.results import arguments, fluid, mean_bars
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, cut, label_rows, plain_log_axis
 from traincost.results.names import part_names
 from traincost.results.prose import N_NAMED, Name, Number, join, key, say
@@ -22,6 +22,7 @@ FAR_APART = 100  # times as long: of so little, the ratio tells nothing
 ALIKE = 0.05  # relative: counts closer than this are as often
 
 
+@arguments.checked
 def differences(runs, *, name=""):
     """Say why the runs of the slowest level take longer than those of the fastest.
 
@@ -196,6 +197,7 @@ def _table(table, by, n_runs, colours, short):
 N_SLOWEST, N_FASTEST = 3, 2  # levels of many that the table shows
 
 
+@arguments.checked
 def occurrences(runs, *, name=""):
     """Say how long one occurrence of a repeated section takes, one evaluation say, by level.
 

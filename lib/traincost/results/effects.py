@@ -6,6 +6,7 @@ from traincost.analysis import plan, roles, verdicts
 from traincost.analysis.order import DRIFT
 from traincost.analysis.plan import COVERAGE
 from traincost.printing import percent, probability_is, ratio_text
+from traincost.results import arguments
 from traincost.results.effect_tables import effects_table, interactions_table, statistics_table
 from traincost.results.prose import N_LISTED, N_NAMED, Name, Number, first_names, key, names, say, with_more
 from traincost.results.responses import asked_of
@@ -16,6 +17,7 @@ from traincost.results.threats import threats
 CROWDED = 3  # runs far from all others that a sentence names
 
 
+@arguments.checked
 def effects(runs, response="runtime_s", *, of=1, name=""):
     """Say what runtime, or another response, depends on.
 

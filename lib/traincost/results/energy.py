@@ -11,6 +11,7 @@ from traincost.estimation import energy as estimation
 from traincost.estimation.uncertainty import LEVEL
 from traincost.printing import count, percent, significant, two
 from traincost.reading.formats.files import Unreadable, read_bytes
+from traincost.results import arguments
 from traincost.results.prose import Number, key, say
 from traincost.results.result import More, Result
 from traincost.results.tables import Heading, Origin, Table, of_one
@@ -181,6 +182,7 @@ def _table(found):
     )
 
 
+@arguments.checked
 def emissions(path, name=""):
     """Read the energy of runs that codecarbon measured.
 

@@ -10,7 +10,7 @@ from traincost.estimation import energy
 from traincost.estimation import estimates as estimation
 from traincost.estimation.compute import REPORTED, STAGES, WHOLE_RUN
 from traincost.estimation.estimates import DISAGREE
-from traincost.results import checks
+from traincost.results import arguments
 from traincost.results.contradictions import contradiction_blocks
 from traincost.results.energy import energy_blocks
 from traincost.results.estimate_tables import DAY, estimates_table, flop, measures_table, span_of, systems_of
@@ -21,6 +21,7 @@ from traincost.results.result import Earlier, Headline, Items, More, Result
 from traincost.results.systems import read_claims, read_systems
 
 
+@arguments.checked
 def estimate(
     systems,
     *,
@@ -95,14 +96,6 @@ def estimate(
     >>> len(estimate(runs).frame[["system", "value_flop"]])
     36
     """
-    checks.check(
-        target_error=target_error,
-        measure=measure,
-        direction=direction,
-        pairs=pairs,
-        region=region,
-        prices=prices,
-    )
     printed = against.claim_contradictions(read_claims(claims))
     reported = read_systems(systems, format, path_pattern, where)
     estimated, candidates = estimation.estimate_all(reported.frame)

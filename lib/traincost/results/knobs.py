@@ -8,7 +8,7 @@ from traincost.analysis.kinds import kind_of
 from traincost.analysis.knobs import HIGH_LEVERAGE
 from traincost.analysis.leading import counts_of, current_values
 from traincost.printing import count, money, percent, share_text, span, time_text
-from traincost.results import fluid
+from traincost.results import arguments, fluid
 from traincost.results.bounds import in_full, knob_share, limits_of, of_knob, of_one_knob, overlap_of
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, label_rows, percent_axis
 from traincost.results.names import hue
@@ -25,6 +25,7 @@ TOGETHER = "All of these together"
 OVERLAPPING = "they overlap, so the rows do not add up"
 
 
+@arguments.checked
 def knobs(runs, reruns=None, baseline=None, *, devices=1, price_per_hour=None, currency="USD", name=""):
     """Say what could be changed and the most that this saves, and what it saved where it was tried.
 

@@ -7,7 +7,7 @@ import seaborn as sns
 
 from traincost.analysis import levels as analysis
 from traincost.printing import count, time_unit
-from traincost.results import svg
+from traincost.results import arguments, svg
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, clipped, cut, label_rows, labels_apart
 from traincost.results.prose import Name, Number, key, say
 from traincost.results.result import More, Result
@@ -19,6 +19,7 @@ BLACK = "#000001"  # black itself is no attribute in SVG, and would take the col
 MANY_RUNS = 300  # from which a level's runs are drawn as a violin instead of points
 
 
+@arguments.checked
 def levels(runs, *, name=""):
     """Say how long runs take by the levels of two settings.
 

@@ -10,6 +10,7 @@ import pandas as pd
 from traincost.analysis import plan as analysis
 from traincost.analysis import remaining as left
 from traincost.printing import count, money, percent, plain, time_interval, time_text
+from traincost.results import arguments
 from traincost.results.prose import N_NAMED, Number, When, names, say, with_more
 from traincost.results.result import Headline, Items, Result
 from traincost.results.tables import Heading, Table, as_printed
@@ -30,6 +31,7 @@ class Plan(Result):
         return "\n".join(self.lines)
 
 
+@arguments.checked
 def plan(runs, levels=None, *, seeds=1, knobs=None, devices=1, price_per_hour=None, currency="USD", name=""):
     """Predict what a planned sweep would take: from each combination's own runs, and from the settings.
 
@@ -277,6 +279,7 @@ def _level_headings(frame):
 # -- what is left of a sweep that is under way -------------------------------------------------
 
 
+@arguments.checked
 def remaining(
     runs, levels=None, *, seeds=None, devices=1, price_per_hour=None, currency="USD", at_once=None, name=""
 ):

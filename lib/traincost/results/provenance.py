@@ -6,12 +6,14 @@ import pandas as pd
 
 from traincost.analysis.fields import ALL_RUNS
 from traincost.printing import count, time_text
+from traincost.results import arguments
 from traincost.results.names import shared_settings
 from traincost.results.prose import Name, Number, say
 from traincost.results.result import More, Result
 from traincost.results.tables import MAX_RUN_ROWS, MAX_RUNS, Heading, Table, of_one
 
 
+@arguments.checked
 def provenance(runs, *, name=""):
     """Say how the numbers were made: the tests, each run with its file, what each setting is taken for.
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from traincost.analysis import effects
 from traincost.columns import PREFIX, SCORE_PREFIX
-from traincost.errors import ParameterError
+from traincost.errors import ParameterError, brief
 from traincost.printing import share_text, significant, time_text
 from traincost.results.prose import Name, Number, say
 
@@ -128,6 +128,6 @@ def _values(runs, response):
     numeric = runs.frame.select_dtypes("number").dropna(axis="columns", how="all").columns
     known = [c.removeprefix(SCORE_PREFIX) for c in numeric if not c.startswith(PREFIX)]
     raise ParameterError(
-        f"`response` must be a cost column, a score or a section of the runs, got {response!r}; there are: "
-        f"{', '.join([*known, *runs.timing.paths][:30])}"
+        f"`response` must be a cost column, a score or a section of the runs, got {brief(response)}; "
+        f"there are: {', '.join([*known, *runs.timing.paths][:30])}"
     )

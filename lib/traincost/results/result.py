@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import pandas as pd
 from markupsafe import Markup
 
+from traincost.errors import brief
 from traincost.results import html
 from traincost.results.figures import Figure
 from traincost.results.prose import Captioned, Sentence, join, say
@@ -244,7 +245,7 @@ class Result:
         known = self.figures
         if not known or (figure is not None and figure not in known):
             allowed = ", ".join(known) or "none, as this result has no figure"
-            raise ValueError(f"`figure` must be one of {allowed}; got {figure!r}")
+            raise ValueError(f"`figure` must be one of {allowed}; got {brief(figure)}")
         return known[figure or next(iter(known))].plot()
 
     def named(self, name):

@@ -13,7 +13,7 @@ import pandas as pd
 from traincost.analysis import effects, fields, knobs, levels, order, sections, subsets
 from traincost.analysis.kinds import checked_kinds
 from traincost.analysis.knobs import knobs_of
-from traincost.errors import ParameterError
+from traincost.errors import ParameterError, brief
 from traincost.printing import TimeUnit, time_unit
 from traincost.reading.collection import Collection, read_collection
 from traincost.reading.formats.table import Table as TableColumns
@@ -131,7 +131,7 @@ def listed(name, value):
         return ()
     value = (value,) if isinstance(value, str) else value
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-        raise ParameterError(f"`{name}` must be a list of names such as [seed], got {value!r}")
+        raise ParameterError(f"`{name}` must be a list of names such as [seed], got {brief(value)}")
     return tuple(value)
 
 
@@ -307,7 +307,7 @@ class Runs:
             A setting, level or status is not one of the runs'.
         """
         if not isinstance(levels or {}, Mapping):
-            raise ParameterError(f"`where` must be a mapping of settings to levels, got {levels!r}")
+            raise ParameterError(f"`where` must be a mapping of settings to levels, got {brief(levels)}")
         settings = {name: _levels(kept) for name, kept in {**(levels or {}), **named}.items()}
         statuses = None if statuses is None else listed("statuses", statuses)
         some = subsets.subset(self.collection, settings, statuses, shortest_s, longest_s)

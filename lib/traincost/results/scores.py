@@ -4,7 +4,7 @@ import numpy as np
 
 from traincost.analysis import costs as analysis
 from traincost.printing import significant, time_text
-from traincost.results.checks import check
+from traincost.results import arguments
 from traincost.results.costs import cost_table, rows_by
 from traincost.results.figures import Figure, axes_of, clipped, label_above
 from traincost.results.prose import N_NAMED, Name, Number, say
@@ -13,6 +13,7 @@ from traincost.results.svg import PAGE, REST, SERIES
 from traincost.results.tables import Heading, Table, of_one
 
 
+@arguments.checked
 def scores(runs, score="", goal="max", by=None, *, name=""):
     """Say what the runs scored, and which no other run beats on score and cost both.
 
@@ -38,7 +39,6 @@ def scores(runs, score="", goal="max", by=None, *, name=""):
     ParameterError
         No run has the score, `by` names no setting, or `goal` is neither max nor min.
     """
-    check(score_goal=goal)
     by = rows_by(runs, by)
     table = analysis.cost_table(runs.collection, "scores", by)
     front = analysis.score_front(runs.frame, score, goal)

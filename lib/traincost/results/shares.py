@@ -7,7 +7,7 @@ import pandas as pd
 from traincost.analysis import sections
 from traincost.analysis.sections import OTHER, UNATTRIBUTED
 from traincost.printing import count, percent, ratio_text, share_text, time_text
-from traincost.results import fluid
+from traincost.results import arguments, fluid
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, cut, label_rows
 from traincost.results.names import hue, part_names
 from traincost.results.prose import N_LISTED, N_NAMED, Name, Number, first_names, key, say
@@ -24,6 +24,7 @@ LONG = 40  # characters of a path: of a longer one, prose says the end
 LABELLED = 0.05  # of a bar: what is wide enough for its number
 
 
+@arguments.checked
 def shares(runs, *, name=""):
     """Say where the time goes.
 

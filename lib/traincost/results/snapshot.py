@@ -8,6 +8,7 @@ from traincost.analysis.verdicts import CHANCE
 from traincost.columns import PREFIX
 from traincost.printing import count, time_text
 from traincost.reading.formats.statuses import EVIDENCE, NOT_RECORDED
+from traincost.results import arguments
 from traincost.results.names import shared_settings
 from traincost.results.prose import N_NAMED, Name, Number, When, key, names, say
 from traincost.results.result import Items, Result
@@ -237,6 +238,7 @@ def _notes_table(frame):
     )
 
 
+@arguments.checked
 def listing(runs, *, name=""):
     """List each run, completed or not, with the settings that differ between these runs.
 

@@ -4,7 +4,7 @@ from traincost.analysis import verdicts
 from traincost.analysis.leading import FAR_MORE, HALF, HIGH, counts_of, current_values, leading
 from traincost.analysis.sections import OTHER, UNATTRIBUTED
 from traincost.printing import money, share_text, time_parts, time_text
-from traincost.results import fluid, labelled
+from traincost.results import arguments, fluid, labelled
 from traincost.results.bounds import knob_share
 from traincost.results.differences import how_often
 from traincost.results.names import hue, part_names
@@ -21,6 +21,7 @@ LEAST_DONE = 0.01  # of all hours: a change that saves less is not proposed
 MUCH_APART = 0.02  # by which shares differ that are worth telling apart
 
 
+@arguments.checked
 def summary(runs, knobs=None, *, devices=1, price_per_hour=None, currency="USD", name=""):
     """Say what a reader needs first: the finding, what to change and what it saves, and four facts.
 

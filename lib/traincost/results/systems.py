@@ -4,7 +4,7 @@ import os
 from dataclasses import replace
 
 from traincost.analysis.subsets import rows_where, subset
-from traincost.errors import NothingToReport, ParameterError
+from traincost.errors import NothingToReport, ParameterError, brief
 from traincost.estimation import lists, systems
 from traincost.reading import remote
 from traincost.reading.collection import read_collection
@@ -21,7 +21,7 @@ def read_systems(source, format="auto", path_pattern="", where=None):
     Raises `NothingToReport` for a file that cannot be read or used, `ParameterError` for such a `where`.
     """
     if where and not isinstance(where, dict):
-        raise ParameterError(f"`where` must be a mapping of settings to levels, got {where!r}")
+        raise ParameterError(f"`where` must be a mapping of settings to levels, got {brief(where)}")
     where = {name: kept if isinstance(kept, list | dict) else [kept] for name, kept in (where or {}).items()}
     if isinstance(source, Runs):
         source = source.where(where) if where else source

@@ -10,6 +10,7 @@ from traincost.analysis import threats as analysis
 from traincost.analysis.order import start_ranks, starts_s
 from traincost.columns import PREFIX
 from traincost.printing import count, probability, significant
+from traincost.results import arguments
 from traincost.results.prose import N_LISTED, N_NAMED, Name, Number, first_names, join, key, names, say
 from traincost.results.result import Result
 from traincost.results.tables import Heading, Table, as_printed
@@ -19,6 +20,7 @@ _HOST = re.compile(r"(host|host_?name|node|node_?name|machine)", re.IGNORECASE)
 _COLUMNS = ("threat", "setting", "level", "n_runs", "n_of", "value", "p")
 
 
+@arguments.checked
 def threats(runs, response="runtime_s", *, name=""):
     """Say what threatens the reading of what a response depends on, where anything does.
 

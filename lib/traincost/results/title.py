@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from traincost.results import html
+from traincost.errors import require
+from traincost.results import arguments, html
 from traincost.results.result import Result
 
 HEADINGS = {
@@ -30,6 +31,7 @@ class Heading:
         return html.template("title").render(title=self)
 
 
+@arguments.checked
 def title(of, kind, *, project="", collection="", note="", links=None):
     """Begin a page: its title, and what its JSON says of all runs.
 
@@ -48,6 +50,7 @@ def title(of, kind, *, project="", collection="", note="", links=None):
     -------
     Result
     """
+    require(kind in list(HEADINGS), "kind", f"one of {', '.join(HEADINGS)}", kind)
     collection = collection or (of.of if isinstance(of, Result) else of.name)
     heading = HEADINGS[kind]
     shown = Heading(project, collection, heading, tuple((links or {}).items()), note)

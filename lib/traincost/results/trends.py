@@ -9,7 +9,7 @@ from traincost.estimation import estimates
 from traincost.estimation import trends as estimation
 from traincost.estimation.trends import LARGE
 from traincost.printing import significant
-from traincost.results import checks
+from traincost.results import arguments
 from traincost.results.figures import (
     Figure,
     axes_of,
@@ -29,6 +29,7 @@ ERAS = tuple(end for _, end in estimation.ERAS[:-1])  # dates at which one ends 
 EARLIEST, LATEST = estimation.ERAS[0][0], estimation.ERAS[-1][1]
 
 
+@arguments.checked
 def trends(
     systems,
     *,
@@ -95,19 +96,6 @@ def trends(
     >>> list(trends(estimate(systems), n_draws=100).frame["group"])
     ['regular scale', 'large scale']
     """
-    checks.check(
-        start=start,
-        end=end,
-        eras=eras,
-        split=split,
-        large_from=large_from,
-        outliers=outliers,
-        window_days=window_days,
-        measure=measure,
-        month_days=month_days,
-        year_days=year_days,
-        n_draws=n_draws,
-    )
     period = {"start": start or None, "end": end or None}
     windows = {"window_days": window_days, "low_z": low_z, "large_z": large_z, "large_from": large_from}
     options = {

@@ -4,6 +4,7 @@ from traincost.analysis import fields
 from traincost.columns import PREFIX
 from traincost.estimation import utilisation as estimation
 from traincost.printing import count, share_text, significant
+from traincost.results import arguments
 from traincost.results.prose import Name, Number, Phrase, key, say
 from traincost.results.result import More, Result
 from traincost.results.runs import listed
@@ -17,6 +18,7 @@ _SOURCE = (
 MAX_NAMED = 5  # levels of low utilisation that are named
 
 
+@arguments.checked
 def utilisation(runs, by=None, *, processor="", precision="", processors=None, name=""):
     """Say how much of the dense peak of their hardware the runs used (MFU), by level.
 

@@ -2,7 +2,7 @@
 
 import re
 
-from traincost.errors import ParameterError
+from traincost.errors import ParameterError, brief
 
 _FIELD = re.compile(r"\{([^{}/]*)\}")
 _REST = ("…", "...", "**")
@@ -29,10 +29,10 @@ class PathPattern:
         if not self.names or not all(self.names) or len(set(self.names)) < len(self.names):
             raise ParameterError(
                 "`path_pattern` must hold fields in braces, each with a name of its own, like "
-                f"seed_{{seed}}/lr_{{lr}}; got {pattern!r}"
+                f"seed_{{seed}}/lr_{{lr}}; got {brief(pattern)}"
             )
         if set("{}") & set(_FIELD.sub("", pattern)):
-            raise ParameterError(f"`path_pattern` has a brace without its other, got {pattern!r}")
+            raise ParameterError(f"`path_pattern` has a brace without its other, got {brief(pattern)}")
         parts = pattern.strip("/").split("/")
         while parts[-1] in _REST:  # it need not reach the end of the path anyway
             parts.pop()

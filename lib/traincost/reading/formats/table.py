@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from traincost.columns import SCORE_PREFIX
-from traincost.errors import ParameterError
+from traincost.errors import ParameterError, brief
 from traincost.reading.formats import durations, table_columns, table_kinds, table_text
 from traincost.reading.formats.files import Unreadable, shortened
 from traincost.reading.formats.run import Run, added, described, numbers, runtime
@@ -68,7 +68,7 @@ class Table:
 def _check_among(what, value, allowed):
     if value not in tuple(allowed):
         names = ", ".join(name or repr(name) for name in allowed)
-        raise ParameterError(f"{what} must be one of {names}; got {value!r}")
+        raise ParameterError(f"{what} must be one of {names}; got {brief(value)}")
 
 
 def read_runs(path, table):
