@@ -16,8 +16,8 @@ import click
 from traincost import __version__
 from traincost.errors import limit_of
 from traincost.pages.commands import NotebookCommand, given
+from traincost.words import printable
 
-NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 CELL_FAILED, USAGE_ERROR, INTERRUPTED = 1, 2, 130
 
 
@@ -43,12 +43,7 @@ def main(arguments=None):
 
 
 def _tell(line):
-    click.echo(f"traincost: {_printable(line)}", err=True)
-
-
-def _printable(text):
-    """Keep a name from a file from moving the cursor, or from looking like a line of ours."""
-    return "".join(c if c.isprintable() else " " if c == NO_BREAK_SPACE else "�" for c in text)
+    click.echo(f"traincost: {printable(line)}", err=True)
 
 
 def _output(command):
@@ -234,7 +229,7 @@ def formats(runs_dir, format, path_pattern, parameters):
     parameters |= _set(format=format, path_pattern=path_pattern)
     columns = {name: parameters.pop(name) for name in set(parameters) & set(Table.__dataclass_fields__)}
     for line in inventory.lines(runs_dir, table=Table(**columns), **parameters):
-        click.echo(_printable(line))
+        click.echo(printable(line))
 
 
 @commands.command(cls=NotebookCommand, kind="profiling", groups=("A table of runs",))
@@ -260,7 +255,7 @@ def index(runs_dir, output, format, workers, scheduler, parameters):
     progress = partial(tqdm, desc="reading", leave=False, disable=not sys.stderr.isatty())
     engine = _set(workers=workers, scheduler=scheduler)
     counts = refreshing.refresh(runs_dir, output, format, progress, **engine, table=Table(**parameters))
-    click.echo(_printable(output))
+    click.echo(printable(output))
     click.echo(", ".join(f"{n:,} {what}" for what, n in counts.items()), err=True)
 
 
@@ -286,8 +281,8 @@ def count(config, tokens, context, json, card):
     if card:
         from traincost.pages import exporter
 
-        _write(card, exporter.framed(f"{_printable(found.of)}: parameters and FLOP", found.html()))
-    click.echo("\n".join(map(_printable, results.lines(found))))
+        _write(card, exporter.framed(f"{printable(found.of)}: parameters and FLOP", found.html()))
+    click.echo("\n".join(map(printable, results.lines(found))))
 
 
 @commands.command()
@@ -311,9 +306,9 @@ def audit(file):
             f"{row.subject}: {row.kind}: {significant(row.first)} ({row.first_source}) against "
             f"{significant(row.second)} ({row.second_source}), ratio {significant(row.ratio)}"
         )
-        click.echo(_printable(line))
+        click.echo(printable(line))
     for row in reported.rejected.itertuples():
-        click.echo(_printable(f"row {row.row} {row.system}: {row.column}: {row.reason}"), err=True)
+        click.echo(printable(f"row {row.row} {row.system}: {row.column}: {row.reason}"), err=True)
     click.echo(f"{len(found)} contradictions among {len(reported.frame)} systems")
 
 
@@ -359,7 +354,7 @@ def check(before, after, max_slowdown, max_lost, json, junit, markdown, paramete
     for path, text in ((json, gate.as_json), (junit, junit_text), (markdown, gate.as_markdown)):
         if path:
             _write(path, text(found))
-    click.echo(_printable(gate.line(found)))
+    click.echo(printable(gate.line(found)))
     return found.status
 
 
@@ -398,7 +393,7 @@ def plan(runs_dir, remaining, json, output, force, parameters):
     found = _answered(plan, asked)
     if json:
         _write(json, plan.as_json(found))
-    click.echo("\n".join(map(_printable, found.lines)))
+    click.echo("\n".join(map(printable, found.lines)))
     if output:
         _build("plan", parameters, output, force)
 

@@ -4,6 +4,7 @@ import collections
 import re
 
 MAX_LEVEL = 26  # characters of a level's name that a page shows as it is
+NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 _DIGITS = re.compile("[0-9]+")
 # A word, or several in one: a number with its sign and point, a name with dots or single dashes.
 _TOKEN = re.compile(r"\w+(?:[.+-]\w+)*")
@@ -21,6 +22,15 @@ def level_among(label, known):
     """
     other = _TRUTH.get(label.lower(), label)
     return other if label not in known and other in known else label
+
+
+def printable(text):
+    """Keep text of a run from moving a terminal's cursor, or from looking like a line of ours.
+
+    >>> printable("a\x1b[2Jb")
+    'a�[2Jb'
+    """
+    return "".join(c if c.isprintable() else " " if c == NO_BREAK_SPACE else "�" for c in text)
 
 
 def unique(labels, taken=()):

@@ -14,6 +14,7 @@ import traincost as tc
 from traincost.results.prose import Number, say
 from traincost.results.result import MIME, Result
 from traincost.results.tables import MAX_RUNS, Heading, Origin, Table
+from traincost.words import printable
 
 NAMES = [
     "runs", "summary", "effects", "levels", "occurrences", "shares", "knobs", "costs", "scores",
@@ -35,7 +36,7 @@ def test_an_answer_shows_itself_as_text_html_and_numbers(answers, shown, name):
     for figure in answer.figures:
         assert f'id="figure-{figure}"' in shown["text/html"]
     for sentence in answer.sentences:
-        assert sentence.plain() in str(answer)
+        assert printable(sentence.plain()) in str(answer)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -169,3 +170,22 @@ def test_a_score_is_compared_on_its_own_scale():
     row = found.frame.iloc[0]
     assert (row["size_kind"], row["level"], row["than"]) == ("difference", "z", "x")
     assert row["size"] == pytest.approx(0.9075 + 0.1)
+
+
+def test_an_answer_without_sentences_prints_its_table():
+    runs = runs_of({"task": list("aabb"), "lr": [1, 2, 1, 2]}, [1.0, 2.0, 3.0, 4.0])
+    said = str(tc.levels(runs)).splitlines()
+    assert said[0].startswith("Runtime of each task and lr")
+    assert [line.split() for line in said[2:]] == [
+        ["task", "2", "1"],
+        ["b", "4.0", "s", "3.0", "s"],
+        ["a", "2.0", "s", "1.0", "s"],
+    ]
+
+
+@pytest.mark.parametrize("question", ["levels", "effects", "differences", "listing"])
+def test_no_name_of_a_run_controls_a_terminal(question):
+    runs = runs_of({"task": ["a\x1b[2J", "b\r\x9b1m"] * 6, "s": [*range(6)] * 2}, [5.0, 90.0] * 6)
+    said = str(getattr(tc, question)(runs))
+    assert said
+    assert all(character.isprintable() or character == "\n" for character in said)

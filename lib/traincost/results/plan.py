@@ -14,6 +14,7 @@ from traincost.results import arguments
 from traincost.results.prose import N_NAMED, Number, When, names, say, with_more
 from traincost.results.result import Headline, Items, Result
 from traincost.results.tables import Heading, Table, as_printed
+from traincost.words import printable
 
 FORMAT, REMAINING = "traincost/plan/1", "traincost/remaining/1"
 _WALL = ("wall_middle", "wall_low", "wall_high")
@@ -28,7 +29,7 @@ class Plan(Result):
     lines: tuple = ()  # the plan as text
 
     def __str__(self):
-        return "\n".join(self.lines)
+        return "\n".join(map(printable, self.lines))
 
 
 @arguments.checked

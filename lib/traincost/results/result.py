@@ -18,6 +18,7 @@ from traincost.results import html
 from traincost.results.figures import Figure
 from traincost.results.prose import Captioned, Sentence, join, say
 from traincost.results.tables import MAX_RUNS, Table
+from traincost.words import printable
 
 MIME = "application/vnd.traincost.result+json"
 PAGE_HTML = "text/vnd.traincost.page+html"  # for a page, where a notebook's HTML needs a script
@@ -254,7 +255,11 @@ class Result:
         return replace(self, prefix=name, parts=parts)
 
     def __str__(self):
-        return "\n".join(sentence.plain() for sentence in self.sentences)
+        said = [printable(sentence.plain()) for sentence in self.sentences]
+        if not said and self.tables:
+            first = next(iter(self.tables.values()))
+            said = [printable(first.caption.plain()), "", first.to_text()]
+        return "\n".join(said)
 
     def __repr__(self):
         return str(self) or f"<Result {self.name}: nothing to say>"

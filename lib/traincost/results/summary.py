@@ -1,6 +1,6 @@
 """What a page answers first: the finding, what to change and what it saves, one bar of a run, four facts."""
 
-from traincost.analysis import verdicts
+from traincost.analysis import savings, verdicts
 from traincost.analysis.leading import FAR_MORE, HALF, HIGH, counts_of, current_values, leading
 from traincost.analysis.sections import OTHER, UNATTRIBUTED
 from traincost.printing import money, share_text, time_parts, time_text
@@ -194,9 +194,11 @@ def _measured(turned, knob):
     row = rows.iloc[0]
     base = key("turned", knob)
     return say(
-        "; measured in {n} {n:configuration|configurations} run again, {measured} ({low} to {high}), where "
-        "the bound is {bound}",
+        "; measured in {n} {n:configuration|configurations} run again, {measured} ({low} to {high}), "
+        "{outcome} of {bound}{chance}",
         n=Number.count(f"{base}.n_configurations", row["n_configurations"]),
+        outcome=row["outcome"],
+        chance=", within chance" if row["outcome"] == savings.AT_BOUND else "",
         **{name: Number.share(f"{base}.{name}", row[name]) for name in ("measured", "low", "high", "bound")},
     )
 

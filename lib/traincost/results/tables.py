@@ -12,6 +12,7 @@ import pandas as pd
 from traincost.printing import time_parts
 from traincost.results import markup
 from traincost.results.prose import Captioned, Sentence
+from traincost.words import printable
 
 ELSEWHERE = "elsewhere"  # of a row: a table in the details prints it
 MAX_ROWS = 60  # on the page; the JSON has all
@@ -152,6 +153,11 @@ class Table(Captioned):
         """Yield each row as it is printed."""
         for row in self.frame[[h.name for h in self.headings]].itertuples(index=False, name=None):
             yield [cell(heading, value) for heading, value in zip(self.headings, row, strict=True)]
+
+    def to_text(self):
+        """Return the table for a terminal, in columns."""
+        cells = pd.DataFrame(self.printed(), columns=[h.text for h in self.headings])
+        return cells.map(printable).rename(columns=printable).to_string(index=False)
 
     def to_latex(self):
         """Return the rows of a ``tabular``, the header first; a missing value is a dash."""
