@@ -43,9 +43,7 @@ class Remaining:
     at_once: int | None  # runs at one time, observed or asked for; None where no starts are recorded
     # Hours until the last run ends, if so many run at once: the middle of the draws and a 90 % interval.
     wall_hours: tuple
-    latest_s: (
-        float  # last moment that a run recorded, in seconds since 1970; NaN where no starts are recorded
-    )
+    latest_s: float  # last moment that a run recorded, since 1970; NaN where no starts are recorded
     n_overdue: int  # at work for longer than nearly all that was predicted: counted as about to end
     n_unknown: int  # at work or failed with a level that no completed run has: nothing is predicted of them
 

@@ -275,9 +275,10 @@ def repeated_parts(t):
 
 def subsections(t):
     """Return the children of the largest part of the cut that has any."""
-    children = dict(zip(t.paths, t.children, strict=True))
-    largest = next((name for name in _largest_first(t) if children.get(name)), None)
-    return [t.paths[i] for i in children.get(largest, ())]
+    for name in _largest_first(t):
+        if name in t.paths and t.children[t.paths.index(name)]:
+            return [t.paths[i] for i in t.children[t.paths.index(name)]]
+    return []
 
 
 def counts(t, section):
@@ -290,7 +291,7 @@ def counts(t, section):
 def per_occurrence(t, by, sections=None):
     """Return seconds per occurrence (one evaluation, say) by section and level of the Field `by`.
 
-    The `sections` left out, all that occur more than once a run on average.
+    Of all `sections` that occur more than once a run on average, if they are left out.
 
     Returns
     -------

@@ -286,7 +286,7 @@ def _chi_square_p(codes, beyond, sizes):
 
 
 def missing(failed, described):
-    """Return the configurations of a grid of which no run completed, by which of the described runs failed.
+    """Return the configurations of a grid of which no run completed; `failed` is of the described runs.
 
     Returns
     -------

@@ -55,9 +55,10 @@ class Stage:
         """Make a stage of a mapping; ValueError for an unknown key."""
         if isinstance(entry, cls):
             return entry
-        known, stage = [f.name for f in fields(cls)], entry.get("name", "training")
+        known = [f.name for f in fields(cls)]
         for name in entry:
             if name not in known:
+                stage = entry.get("name", "training")
                 raise ValueError(f"stage {stage!r}: unknown field {name!r}; known: {known}")
         return cls(**entry)
 

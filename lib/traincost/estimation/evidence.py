@@ -75,9 +75,7 @@ class Candidate:
     kind: str  # one of `RANKS`
     value_flop: float
     how: str  # in words: the formula and what it took
-    of_class: str = (
-        ""  # whose measured coverage the interval has (`CALIBRATED`); empty where none was measured
-    )
+    of_class: str = ""  # whose measured coverage the interval has (`CALIBRATED`); empty for none
     draws: object = math.nan  # of the compute: an array, or a number where nothing is uncertain
     terms: dict = field(default_factory=dict)  # its uncertain inputs, as drawn
     without_base_flop: float = math.nan  # its own stages alone, where the system was trained from a base
