@@ -73,11 +73,10 @@ def paragraph(sentences):
     return Markup("<p>{}</p>").format(Markup(" ").join(map(sentence, sentences)))
 
 
-def items(sentences, ordered=False):
+def items(sentences):
     """Write sentences as a list."""
-    tag = "ol" if ordered else "ul"
     listed = Markup("").join(Markup("<li>{}</li>").format(sentence(s)) for s in sentences)
-    return Markup(f"<{tag}>{{}}</{tag}>").format(listed)
+    return Markup("<ul>{}</ul>").format(listed)
 
 
 def headline(sentences):

@@ -37,11 +37,8 @@ class Paragraph:
         object.__setattr__(self, "sentences", tuple(s for s in self.sentences if s is not None))
 
 
-@dataclass(frozen=True, eq=False)
 class Items(Paragraph):
     """Sentences that are set as a list."""
-
-    ordered: bool = False
 
 
 class Headline(Paragraph):
@@ -333,7 +330,7 @@ def as_html(block):
     writers = {
         Answer: lambda answer: html.answer(answer, _joined(answer.inside)),
         More: lambda more: html.more(more, _joined(more.inside)),
-        Items: lambda items: html.items(items.sentences, items.ordered),
+        Items: lambda items: html.items(items.sentences),
         Table: html.table,
         Figure: html.figure,
         Bars: html.bars,
