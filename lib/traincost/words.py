@@ -91,14 +91,17 @@ def natural(text):
     """Sort key that puts ``pv2`` before ``pv10``.
 
     One text, as it is made for every path of a collection: a run of digits is led by its length,
-    without zeros in front, and sorts before other text.
+    without zeros in front, and sorts before other text. Zeros in front decide between texts that are
+    alike otherwise, so that different texts always have one order.
 
-    >>> sorted(["b", "pv10", "pv2", "7"], key=natural)
-    ['7', 'b', 'pv2', 'pv10']
+    >>> sorted(["b", "pv10", "pv2", "7", "pv02"], key=natural)
+    ['7', 'b', 'pv02', 'pv2', 'pv10']
     """
-    return _DIGITS.sub(_counted, str(text))
+    text = str(text)
+    key = _DIGITS.sub(_counted, text)
+    return key if key == text else f"{key}\0\0{text}"
 
 
 def _counted(match):
     digits = match[0].lstrip("0")
-    return f"\0{chr(min(len(digits), 0xD7FF))}{digits}"
+    return f"\0{chr(min(1 + len(digits), 0xD7FF))}{digits}"

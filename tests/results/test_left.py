@@ -87,3 +87,8 @@ def test_the_page_says_what_remains(under_way, tmp_path, capsys):
     assert data["summary"][0].startswith("4 runs of 6 combinations remain")
     assert data["remaining"]["n_seeds"] == 2
     assert "remaining" in data["tables"]
+
+
+def test_combinations_that_were_never_run_remain_once_each(under_way):
+    found = remaining(read(under_way), {"task": ["b"], "loss": ["z"]})
+    assert found.frame["n_to_run"].iloc[0] == 1

@@ -162,9 +162,14 @@ def _labels(frame, names):
 
 
 def _seeds(seen):
-    """Return how often a combination runs: as the most did; where no setting names repeats, as most did."""
+    """Return how often a combination runs: as the most did; where no setting names repeats, as most did.
+
+    Once, where none of them was run.
+    """
     n = seen.done + seen.n_at_work
     n = n[n > 0]
+    if not len(n):
+        return 1
     return int(n.max()) if seen.named else Counter(n.tolist()).most_common(1)[0][0]
 
 

@@ -74,8 +74,7 @@ def levels(collection, name):
     if has_numbers(collection, name):
         size = pd.to_numeric(pd.Series(list(found)), errors="coerce")
         return [label for _, label in sorted(zip(size.fillna(np.inf), found, strict=True))]
-    # Sorted twice: naturally alike (v1, v01) are in one order too, and not in that of a set.
-    return sorted(sorted(found), key=lambda label: (label == fields.UNSET, natural(label)))
+    return sorted(found, key=lambda label: (label == fields.UNSET, natural(label)))
 
 
 def label(value):
