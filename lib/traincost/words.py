@@ -91,17 +91,23 @@ def natural(text):
     """Sort key that puts ``pv2`` before ``pv10``.
 
     One text, as it is made for every path of a collection: a run of digits is led by its length,
-    without zeros in front, and sorts before other text. Zeros in front decide between texts that are
-    alike otherwise, so that different texts always have one order.
+    without zeros in front, and sorts before other text. What differs in these zeros alone has one key.
 
-    >>> sorted(["b", "pv10", "pv2", "7", "pv02"], key=natural)
-    ['7', 'b', 'pv02', 'pv2', 'pv10']
+    >>> sorted(["b", "pv10", "pv2", "7"], key=natural)
+    ['7', 'b', 'pv2', 'pv10']
     """
-    text = str(text)
-    key = _DIGITS.sub(_counted, text)
-    return key if key == text else f"{key}\0\0{text}"
+    return _DIGITS.sub(_counted, str(text))
+
+
+def in_natural_order(texts):
+    """Return texts as a list in natural order, which is one order for a set, too.
+
+    >>> in_natural_order({"pv10", "pv2", "pv02"})
+    ['pv02', 'pv2', 'pv10']
+    """
+    return sorted(sorted(texts), key=natural)
 
 
 def _counted(match):
     digits = match[0].lstrip("0")
-    return f"\0{chr(min(1 + len(digits), 0xD7FF))}{digits}"
+    return f"\0{chr(min(len(digits), 0xD7FF))}{digits}"

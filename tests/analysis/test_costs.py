@@ -183,7 +183,7 @@ def test_what_the_runs_on_the_front_share_is_named():
     said = {}
     for name, score in {"easy": worth, "all": np.arange(1.0, 17.0), "one": np.arange(16.0, 0.0, -1)}.items():
         made.runs["score.f1"] = score
-        said[name] = str(scores(Runs(made), "f1"))
+        said[name] = "".join(map(str, scores(Runs(made), "f1").sentences))
     assert said["easy"].startswith("All runs on the front are of task=easy; no record says whether")
     assert said["all"] == said["one"] == ""
 

@@ -27,7 +27,7 @@ from traincost.analysis import fields
 from traincost.analysis.families import holm
 from traincost.analysis.verdicts import ALPHA, TOO_FEW
 from traincost.columns import COST_ORDER, SCORE_PREFIX
-from traincost.words import natural
+from traincost.words import in_natural_order
 
 FASTER, SLOWER, NOT_SLOWER = "faster", "slower", "not slower"
 MORE, LESS = "more", "less"
@@ -124,7 +124,7 @@ def _partitions(pairing, configurations):
     found = {}
     for name in pairing.factors:
         levels = pairing.configurations[name].to_numpy()[configurations]
-        labels = sorted(set(levels), key=natural)
+        labels = in_natural_order(set(levels))
         codes = np.array([labels.index(level) for level in levels])
         if name in pairing.numbers:
             values = pairing.numbers[name][configurations]

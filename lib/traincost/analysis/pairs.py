@@ -22,7 +22,7 @@ from traincost.analysis.roles import is_place
 from traincost.analysis.sessions import MAX_NAMED, SIDES, few
 from traincost.columns import PREFIX
 from traincost.errors import NothingToReport, ParameterError, brief, require_among
-from traincost.words import natural
+from traincost.words import in_natural_order
 
 ABSENT = "(no such setting)"
 NEAR = 0.6  # of difflib: how alike the names of a level and its successor are
@@ -207,7 +207,7 @@ def _changed(described, joined, factors):
         else:
             sides = [set(side[name].labels) if name in side else {ABSENT} for side in described]
         if not sides[0] & sides[1]:
-            rows.append((name, *(few(sorted(levels, key=natural)) for levels in sides)))
+            rows.append((name, *(few(in_natural_order(levels)) for levels in sides)))
     return pd.DataFrame(rows, columns=["setting", *SIDES])
 
 

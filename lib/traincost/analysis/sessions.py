@@ -18,7 +18,7 @@ from traincost.analysis.order import ranks_of, starts_s
 from traincost.analysis.roles import is_place
 from traincost.analysis.verdicts import ALPHA
 from traincost.columns import settings
-from traincost.words import natural
+from traincost.words import in_natural_order
 
 APART, MIXED, UNKNOWN = "one after the other", "mixed", "not recorded"  # the starts of two collections
 SIDES = ("before", "after")
@@ -61,7 +61,7 @@ def circumstances(before, after):
 
 
 def _few_levels(levels):
-    return few(sorted((f"{x:.12g}" if isinstance(x, float) else str(x) for x in levels), key=natural))
+    return few(in_natural_order(f"{x:.12g}" if isinstance(x, float) else str(x) for x in levels))
 
 
 def few(names):

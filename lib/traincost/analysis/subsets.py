@@ -13,7 +13,7 @@ import pandas as pd
 from traincost.analysis import fields
 from traincost.columns import PREFIX, settings
 from traincost.errors import ParameterError, brief, require_among
-from traincost.words import level_among, natural
+from traincost.words import in_natural_order, level_among
 
 COMPLETED = "completed"
 
@@ -74,7 +74,7 @@ def levels(collection, name):
     if has_numbers(collection, name):
         size = pd.to_numeric(pd.Series(list(found)), errors="coerce")
         return [label for _, label in sorted(zip(size.fillna(np.inf), found, strict=True))]
-    return sorted(found, key=lambda label: (label == fields.UNSET, natural(label)))
+    return sorted(in_natural_order(found), key=fields.UNSET.__eq__)
 
 
 def label(value):

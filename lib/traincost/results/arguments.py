@@ -107,7 +107,7 @@ _KINDS = {
     ),
     ("count", "tokens"): ("a number, or text such as 2T", lambda value: _TEXT[1](value) or _NUMBER[1](value)),
     "inputs": ("a tuple", lambda value: isinstance(value, list | tuple)),
-    "path": _PATH,
+    **dict.fromkeys(("path", "claims", "conversion"), _PATH),
     "eras": ("a list of dates", _are_names),
     "reruns": (
         "a mapping of knobs to what tc.read returns",

@@ -16,7 +16,7 @@ from traincost.reading.collection import read_collection
 from traincost.reading.formats import READERS, files, other, table_files
 from traincost.reading.formats import table as tables
 from traincost.results.runs import Runs, listed
-from traincost.words import natural
+from traincost.words import in_natural_order, natural
 
 MAX_LINES = 20  # of a list; the rest is counted
 MAX_NAMES = 12  # on a line
@@ -73,7 +73,7 @@ def _not_read(runs_dir, found, opened):
 def _files_below(runs_dir):
     for directory, folders, names in os.walk(runs_dir):
         folders.sort(key=natural)
-        for name in sorted(names, key=natural):
+        for name in in_natural_order(names):
             yield os.path.relpath(os.path.join(directory, name), runs_dir)
 
 
