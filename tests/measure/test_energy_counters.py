@@ -179,7 +179,8 @@ def test_a_counter_that_wraps_often_is_read_during_the_run(tmp_path):
     counters = Counters(rapl=Rapl(tmp_path), nvml=NO_GPU, every_s=0.01)
     counters.start()
     for microjoules in (600, 200, 800):  # 600, then a wrap to 1200, then 1800
-        path.write_text(str(microjoules))
+        (tmp_path / "next").write_text(str(microjoules))
+        (tmp_path / "next").replace(path)  # at once, as the kernel's own: never read while it is empty
         waited = time.monotonic() + 2
         while counters._rapl._last[str(path.parent)] != microjoules and time.monotonic() < waited:
             pass
