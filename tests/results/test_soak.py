@@ -1,6 +1,7 @@
 """Two hundred odd collections, made from seeds: each is answered, within limits of time and memory.
 
-Pages of them take minutes: eight are built here, more by ``python tests/results/test_soak.py 1 200``.
+Pages of them take minutes: eight are built here, more by
+``PYTHONPATH=tests python tests/results/test_soak.py 1 200``.
 """
 
 import json
@@ -18,7 +19,7 @@ import traceback
 from pathlib import Path
 
 import pytest
-from conftest import record
+from conftest import ROOT, record
 
 import traincost as tc
 from traincost.errors import NothingToReport, ParameterError
@@ -195,8 +196,12 @@ def built(seed, folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", PAGES)
-def test_odd_collections_make_pages_within_limits(tmp_path, seed):
-    assert built(seed, tmp_path) == ""
+def test_odd_collections_make_pages_within_limits(seed):
+    # From a process of its own: the memory of what starts a process counts as that process's, too.
+    command = [sys.executable, __file__, str(seed), str(seed)]
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'tests'}:{ROOT / 'lib'}"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "done\n"
 
 
 if __name__ == "__main__":
