@@ -251,21 +251,29 @@ class Numbering:
 
 
 def numbered(runs, shown):
-    """Return runs with words (a `Numbering`) in the place of marks, and a note of each field that had one."""
+    """Return runs with words (a `Numbering`) in the place of marks, and a note of each field that had one.
+
+    A column without a mark stays as it is: of many runs, a copy of each would take as much again.
+    """
     withheld, columns = {}, {}
-    for name in TEXTS:
+    for name in filter(lambda name: _has_marks(runs[name]), TEXTS):
         columns[name], marked = _numbered(_whole(runs[name]), shown)
         for row in np.flatnonzero(marked).tolist() if name != "host" else ():
             withheld.setdefault(row, {})[name] = None
     for name in ("config", "cost", "scores", "sections"):
-        columns[name], marked = _numbered_entries(runs[name], shown, name == "config")
-        for row, setting in marked:
-            withheld.setdefault(row, {})[setting if name == "config" else name] = None
-    columns["compute"] = _numbered(_whole(runs["compute"]), shown, in_json=True)[0]
-    notes = [list(map(shown, own)) for own in runs["notes"].to_pylist()]
-    for row, names in withheld.items():
-        notes[row] += [f"withheld: `{name}`" for name in names]
-    return changed(runs, notes=notes, **columns)
+        has_texts = name == "config"  # their values are JSON texts
+        names, values, *_ = pc.list_flatten(runs[name]).flatten()
+        if _has_marks(names) or (has_texts and _has_marks(values, in_json=True)):
+            columns[name], marked = _numbered_entries(runs[name], shown, has_texts)
+            for row, setting in marked:
+                withheld.setdefault(row, {})[setting if has_texts else name] = None
+    if _has_marks(runs["compute"], in_json=True):
+        columns["compute"] = _numbered(_whole(runs["compute"]), shown, in_json=True)[0]
+    if withheld or _has_marks(pc.list_flatten(runs["notes"])):
+        columns["notes"] = notes = [list(map(shown, own)) for own in runs["notes"].to_pylist()]
+        for row, names in withheld.items():
+            notes[row] += [f"withheld: `{name}`" for name in names]
+    return changed(runs, **columns)
 
 
 def _numbered_entries(column, shown, has_texts):
@@ -273,12 +281,10 @@ def _numbered_entries(column, shown, has_texts):
     rows, *fields = entries(column)
     names, *values = (_whole(field) for field in fields)
     names, marked = _numbered(names, shown)
-    if has_texts:  # their values are JSON texts
+    if has_texts:
         values[0], marked_values = _numbered(values[0], shown, in_json=True)
         marked = marked | marked_values
     at = np.flatnonzero(marked)
-    if not len(at):
-        return _whole(column), ()
     ends = np.searchsorted(rows, np.arange(len(column) + 1)).astype(np.int32)
     types = list(column.type.value_type)
     made = pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays([names, *values], fields=types))
@@ -289,10 +295,14 @@ def _whole(column):
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
+def _has_marks(texts, in_json=False):
+    signs = (_SIGN, _ESCAPED) if in_json else (_SIGN,)
+    return any(pc.any(pc.match_substring(texts, sign)).as_py() for sign in signs)
+
+
 def _numbered(texts, shown, in_json=False):
     """Return an array of texts with words in the place of marks, and which of them had one."""
-    signs = (_SIGN, _ESCAPED) if in_json else (_SIGN,)
-    if not any(pc.any(pc.match_substring(texts, sign)).as_py() for sign in signs):
+    if not _has_marks(texts, in_json):
         return texts, np.zeros(len(texts), dtype=bool)
     levels, codes = coded(texts)
     words = list(levels)
