@@ -108,8 +108,8 @@ def _ours(row):
 
 
 def _ratio(row):
-    """Say a ratio: so many times the floor, so many times faster than a peer."""
-    template = "{v} the time of the floor ({a})" if row.role == "floor" else "{v} faster than {a}"
+    """Say a ratio: so many times the floor, so many times as fast as a peer."""
+    template = "{v} the time of the floor ({a})" if row.role == "floor" else "{v} as fast as {a}"
     return say(template, v=_value(row), a=Name(row.against))
 
 

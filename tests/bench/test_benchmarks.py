@@ -65,7 +65,7 @@ def test_what_was_not_measured_or_asked_is_not_judged(tmp_path):
         "at most 2.00 KiB",
     ]
     assert benchmark_page.works(found.frame)[0].plain() == (
-        "sort takes 2.00 s. That is 1.50 × faster than sorted and 1.50 × faster than free."
+        "sort takes 2.00 s. That is 1.50 × as fast as sorted and 1.50 × as fast as free."
     )
     assert text(benchmark_page.summary(found)).startswith("1 of 2 targets are met.")
 
@@ -77,7 +77,7 @@ def test_the_worst_miss_is_named_first_and_few_are(tmp_path):
     assert [s.plain() for s in said[:3]] == [
         "1 of 10 targets are met.",
         "Missed: memory is 40.0 KiB, where at most 2.00 KiB is asked.",
-        "Missed: sort is 0.333 × faster than p7, where at least 3.00 × is asked.",
+        "Missed: sort is 0.333 × as fast as p7, where at least 3.00 × is asked.",
     ]
     assert len(said) == 5
 
