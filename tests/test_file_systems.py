@@ -221,3 +221,8 @@ def test_a_writer_without_end_is_waited_for_only_so_long(tmp_path, monkeypatch):
         assert time.monotonic() - began < 5
     with second.locked():
         second.publish({"a": b"1"})
+
+
+def test_an_output_that_is_no_path_is_refused(places):
+    with pytest.raises(ValueError, match="`output` must be a path or URL, got 3"):
+        publish.page(places / "runs", output=3)

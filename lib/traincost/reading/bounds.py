@@ -9,6 +9,7 @@ the run's fault, and left out.
 
 import hashlib
 import re
+from functools import partial
 from operator import attrgetter
 
 from traincost.columns import finite
@@ -73,7 +74,7 @@ def _is_timed(timed):
 
 
 def _are_timed(sections):
-    # Of every run, all sections: a loop takes a third of what as many calls do.
+    # This looks at all sections of every run: a loop costs less than as many calls.
     for seconds, count in sections:
         if not seconds <= MAX_SECONDS or (count is not None and not count <= MAX_SECONDS):
             return False
@@ -131,6 +132,7 @@ def _named(mapping, times, between=None):
     """
     if not mapping or max(map(len, mapping)) <= MAX_NAME:
         return mapping
-    levels = {name: name.split(between) if between else [name] for name in mapping}
-    shorter = {name: [short(level, times * MAX_NAME) for level in parts] for name, parts in levels.items()}
-    return {(between or "").join(shorter[name]): value for name, value in mapping.items()}
+    shorter = partial(short, limit=times * MAX_NAME)
+    if between:
+        return {between.join(map(shorter, name.split(between))): value for name, value in mapping.items()}
+    return {shorter(name): value for name, value in mapping.items()}

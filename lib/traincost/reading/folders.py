@@ -22,7 +22,7 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-from traincost.errors import ParameterError, limit_of
+from traincost.errors import ParameterError, limit_of, require
 from traincost.reading import remote
 from traincost.reading.tables import printable
 
@@ -282,6 +282,7 @@ def _is_old(info):
 def refuse_unwritable(path):
     """Raise `ParameterError` where nothing can be written into the folder at `path`, be it there or not."""
     folder = at(path)
+    require(folder is not None, "output", "a path or URL", path)
     with told(folder):
         folder.refuse_unwritable()
 

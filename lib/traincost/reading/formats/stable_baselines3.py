@@ -86,12 +86,16 @@ def _add_monitors(run, folder):
     starts, ends, rewards = [], [], []
     for path in map(folder.of, folder.like(_MONITOR)[:MAX_ENVIRONMENTS]):
         beginning = _beginning(path)
+        try:
+            lines = lines_at_end(path)
+        except Unreadable:  # gone since it was listed: the others tell what they tell
+            continue
         if beginning is None:
             continue
         starts.append(beginning["t_start"])
         if "env_id" in beginning:
             run.config.setdefault("env", str(beginning["env_id"]))
-        episodes = [line.split(",") for line in lines_at_end(path) if line and line[0] in "-.0123456789"]
+        episodes = [line.split(",") for line in lines if line and line[0] in "-.0123456789"]
         last = [cells for cells in episodes if len(cells) >= 3 and number(cells[2]) is not None]
         if last:
             ends.append(beginning["t_start"] + number(last[-1][2]))
