@@ -11,9 +11,10 @@ from traincost.columns import column
 from traincost.errors import NothingToReport
 from traincost.pages import publish
 from traincost.printing import TimeUnit, count, money, percent, share_text, time_text
-from traincost.reading import bounds
+from traincost.reading import bounds, tables
 from traincost.reading.collection import read_collection
 from traincost.reading.formats.run import Run
+from traincost.reading.redaction import Redactor, Rule
 
 
 def read(tmp_path, *runs):
@@ -85,11 +86,18 @@ def test_no_figure_is_printed_with_hundreds_of_digits():
     assert max(map(len, [*printed, TimeUnit("h", 3600).number(1e300)])) < 20
 
 
-def test_what_is_short_is_not_copied():
-    run = Run("a", config={"lr": 0.1, "n": 3, "task": "t"}, runtime_s=1.0, scores={"f": 1.0})
-    kept = run.config, run.scores, run.sections
-    run = bounds.bounded(run)
-    assert all(a is b for a, b in zip(kept, (run.config, run.scores, run.sections), strict=True))
+def test_runs_with_nothing_long_are_not_copied():
+    runs = [Run(f"r{i}", config={"lr": 0.1, "task": "t"}, runtime_s=1.0, scores={"f": 1.0}) for i in range(3)]
+    assert tables._shown(runs, Redactor(Rule())) is runs
+
+
+@pytest.mark.parametrize("name", ["run_id", "device", "host", "started_at"])
+def test_every_text_of_a_run_is_short(tmp_path, name):
+    run = record("a", **({} if name == "run_id" else {name: f"{name} " * 2_000}))
+    run["run_id"] = "a " * 9_000 if name == "run_id" else "a"
+    write_run(tmp_path / "a", run)
+    (text,) = read_collection(tmp_path, show=["host"]).runs[name]
+    assert len(text) == bounds.MAX_TEXT
 
 
 def lists(root, extra):

@@ -173,7 +173,7 @@ def _row(knob, matched, fractions, t, codes, alike):
         pooled = total_s / t.runtime_s[known].sum()
         low, high = _resampling_range(share, known)
         level_low, level_high = _level_range(share, known, codes)
-    governed_s = _saved(np.tile(matched.astype(float), (len(share), 1)), t)[1]
+    governed_s = _saved(np.broadcast_to(matched.astype(float), t.whole.shape), t)[1]
     governed_share = (governed_s / t.runtime_s)[known].mean() if known.any() else np.nan
     paths = ", ".join(path for path, matches in zip(t.paths, matched, strict=True) if matches)
     speed_up = 1 / (1 - pooled) if pooled < 1 - ALL else np.nan
@@ -213,14 +213,16 @@ def _fractions(knob, matched, t, cadence_section, warm):
     `warm` is the part of it that the first occurrence takes beyond a later one.
     NaN where a cadence knob governs a section whose count is not known.
     """
-    present = matched[None, :] & (t.whole > 0)
+    fractions, columns = np.zeros_like(t.whole), np.flatnonzero(matched)
+    present = t.whole[:, columns] > 0
     if knob.kind == "share":
-        return present.astype(float)
-    counts = t.counts
-    if cadence_section is not None:
-        counts = np.tile(t.counts[:, [t.paths.index(cadence_section)]], len(t.paths))
-    left_out = np.maximum(0.0, 1.0 - knob.kept / counts)
-    return np.where(present, left_out * (1.0 - warm) + max(0.0, 1.0 - knob.kept) * warm, 0.0)
+        fractions[:, columns] = present
+        return fractions
+    counts = t.counts[:, columns if cadence_section is None else [t.paths.index(cadence_section)]]
+    left_out, warm = np.maximum(0.0, 1.0 - knob.kept / counts), warm[:, columns]
+    saved = left_out * (1.0 - warm) + max(0.0, 1.0 - knob.kept) * warm
+    fractions[:, columns] = np.where(present, saved, 0.0)
+    return fractions
 
 
 def checked_sections(knobs, t):
@@ -245,15 +247,15 @@ def _saved(fractions, t):
     A section's fraction holds for its children too, where they have no larger one; a whole
     never saves more than its own seconds, even if its children overlap.
     """
-    fractions = fractions.copy()
+    saved = fractions.copy()
     for i, parent in enumerate(t.parent):  # parents come first
         if parent >= 0:
-            fractions[:, i] = np.maximum(fractions[:, i], fractions[:, parent])
-    saved = np.zeros_like(t.whole)
+            saved[:, i] = np.maximum(saved[:, i], saved[:, parent])
+    # In the place of each fraction come the seconds, once it is used: the array is as large as the runs'.
     for i in reversed(range(len(t.paths))):
-        own = np.maximum(0.0, t.rest(i)) * fractions[:, i]
+        own = np.maximum(0.0, t.rest(i)) * saved[:, i]
         children = saved[:, t.children[i]].sum(axis=1)
-        saved[:, i] = np.where(fractions[:, i] >= 1, t.whole[:, i], np.minimum(t.whole[:, i], own + children))
+        saved[:, i] = np.where(saved[:, i] >= 1, t.whole[:, i], np.minimum(t.whole[:, i], own + children))
     total = np.minimum(t.runtime_s, saved[:, t.roots].sum(axis=1))
     known = np.isfinite(total)
     return known, np.where(known, total, 0.0)

@@ -72,6 +72,7 @@ def timing(collection):
     place[order] = np.arange(len(paths))
     paths = [paths[i] for i in order]
     at = (frame["run"].to_numpy(), place[codes])
+    del codes  # as long as the sections of all runs
 
     def arranged(*names):
         arrays = np.full((len(names), len(runtime_s), len(paths)), np.nan)
@@ -132,10 +133,11 @@ def shares(t):
         in which they exceed it; NaN where they do not); ``n_unsynchronised`` (runs whose clock did not
         wait for the device).
     """
-    seconds = np.column_stack([t.whole, t.unattributed()])
-    share = seconds / t.runtime_s[:, None]
+    share = np.column_stack([t.whole, t.unattributed()])
+    seconds = share.sum(axis=0)
+    share /= t.runtime_s[:, None]  # in place: these are as large as the runs' sections
     n_present = [*(~np.isnan(t.seconds)).sum(axis=0), len(t.runtime_s)]
-    present = np.where(np.column_stack([t.whole > 0, np.ones(len(t.runtime_s), bool)]), share, np.nan)
+    has = np.column_stack([t.whole > 0, np.ones(len(t.runtime_s), bool)])
     overlap = [*_of_parents(t, _overlap), _overlap(t.unattributed(), t.runtime_s)]
     table = pd.DataFrame(
         {
@@ -143,17 +145,17 @@ def shares(t):
             "parent": [*(t.paths[i] if i >= 0 else "" for i in t.parent), ""],
             "disjoint": [*(i < 0 for i in t.parent), True],
             "share": share.mean(axis=0),
-            "pooled_share": seconds.sum(axis=0) / t.runtime_s.sum(),
+            "pooled_share": seconds / t.runtime_s.sum(),
             "share_low": share.min(axis=0),
             "share_high": share.max(axis=0),
             "n_runs": len(t.runtime_s),
             "n_present": n_present,
-            "seconds": seconds.sum(axis=0),
+            "seconds": seconds,
             "count": [*mean_present(t.counts), np.nan],
             "per_occurrence_s": [*mean_present(t.seconds / t.counts), np.nan],
             "untimed_share": [*_of_parents(t, lambda rest, _: (rest / t.runtime_s).mean()), np.nan],
             "overlapping": np.isfinite(overlap),
-            "share_present": mean_present(present),
+            "share_present": mean_present(share, has),
             "overlap": overlap,
             "n_unsynchronised": [*unsynchronised(t).sum(axis=0), 0],
         }
@@ -192,12 +194,12 @@ def unsynchronised(t):
     return t.synchronised == 0
 
 
-def mean_present(values):
-    """Mean of each column over its finite values; NaN where it has none."""
-    finite = np.isfinite(values)
-    n = finite.sum(axis=0)
+def mean_present(values, has=True):
+    """Mean of each column over its finite values, where a run `has` it; NaN where it has none."""
+    present = np.isfinite(values) & has
+    n = present.sum(axis=0)
     with np.errstate(invalid="ignore"):
-        return np.where(finite, values, 0.0).sum(axis=0) / np.where(n > 0, n, np.nan)
+        return values.sum(axis=0, where=present) / np.where(n > 0, n, np.nan)
 
 
 def composition(t, by=None):

@@ -10,6 +10,7 @@ the run's fault, and left out.
 import hashlib
 import re
 from functools import partial
+from itertools import chain
 from operator import attrgetter
 
 from traincost.columns import finite
@@ -24,8 +25,12 @@ _FIGURE = re.compile(rf"\d{{{MAX_DIGITS + 1},}}", re.ASCII)
 MAX_SECONDS = 1e15  # 30 million years
 MAX_COMPUTE = 100_000  # characters of a record's compute block
 MAX_NUMBER = 1e30  # of a count, a cost or a score
-TEXTS = ("run_id", "started_at", "task", "report", "process", "reason")
+TEXTS = (
+    *("run_id", "status", "started_at", "task", "report", "process", "reason"),
+    *("evidence", "device", "step"),
+)
 _texts = attrgetter(*TEXTS)
+_mappings = attrgetter("config", "cost", "scores", "sections", "extents")
 
 
 def short(text, limit):
@@ -41,6 +46,25 @@ def short(text, limit):
     return f"{text[: rest - rest // 2]}…{digest}…{text[len(text) - rest // 2 :]}"
 
 
+class Held:
+    """The names, settings and texts that a batch of runs holds, each once: runs of a sweep share most."""
+
+    def __init__(self, runs):
+        self.names = set().union(*chain.from_iterable(map(_mappings, runs)))
+        self.settings = set().union(*(run.config.items() for run in runs))
+        self.texts = set().union(*map(_texts, runs))
+
+
+def are_within(runs, held):
+    """Say whether all of a batch, which holds what is `held`, is within limits."""
+    return (
+        max(map(len, held.names), default=0) <= MAX_NAME
+        and max(map(len, held.texts), default=0) <= MAX_TEXT
+        and not any(_is_long(value) for _, value in held.settings)
+        and _are_counted(runs)
+    )
+
+
 def searchable(run):
     """Cut what of a `Run` would take long to search; its dicts are replaced, not changed."""
     return _shortened(run, SEARCHED)
@@ -48,37 +72,59 @@ def searchable(run):
 
 def bounded(run):
     """Return a `Run` within all limits; its dicts are replaced, not changed."""
-    run = _shortened(run, 1)
+    return _counted(_shortened(run, 1))
+
+
+def _is_long(value):
+    if value.__class__ is not str:
+        return not _is_short(value)
+    return len(value) > MAX_VALUE or (len(value) > MAX_DIGITS and bool(_FIGURE.search(value)))
+
+
+def _are_counted(runs):
+    """Say whether what runs do not share is within limits: numbers, machines, notes, compute blocks."""
+    for run in runs:
+        # This looks at all sections of every run: a loop costs less than as many calls.
+        for seconds, count in run.sections.values():
+            if not seconds <= MAX_SECONDS or (count is not None and not count <= MAX_SECONDS):
+                return False
+        for value in (*run.cost.values(), *run.scores.values()):
+            if not abs(value) <= MAX_NUMBER:
+                return False
+        if run.runtime_s is not None and not run.runtime_s <= MAX_SECONDS:
+            return False
+        if len(run.host) > MAX_TEXT or _is_too_long(run.compute):
+            return False
+        if run.notes and max(map(len, run.notes)) > MAX_TEXT:
+            return False
+    return True
+
+
+def _is_too_long(compute):
+    return bool(compute) and len(repr(compute)) > MAX_COMPUTE
+
+
+def _counted(run):
+    """Return a `Run` without what is beyond the limits of numbers, and of the compute block."""
     if run.runtime_s is not None and not run.runtime_s <= MAX_SECONDS:
         run.reason = run.reason or f"the runtime of {run.runtime_s:.3g} s is beyond {MAX_SECONDS:.0e} s"
         run.runtime_s = None
     for what in ("cost", "scores"):
         found = getattr(run, what)
-        if any(not abs(value) <= MAX_NUMBER for value in found.values()):
-            kept = {name: value for name, value in found.items() if abs(value) <= MAX_NUMBER}
-            run.notes = [*run.notes, *_noted(found, kept, f"is beyond {MAX_NUMBER:.0e}: taken as missing")]
-            setattr(run, what, kept)
-    if run.sections and not _are_timed(run.sections.values()):
-        kept = {name: timed for name, timed in run.sections.items() if _is_timed(timed)}
-        run.notes = [*run.notes, *_noted(run.sections, kept, f"has more than {MAX_SECONDS:.0e} s: left out")]
-        run.sections = kept
-    if run.compute and len(repr(run.compute)) > MAX_COMPUTE:
+        kept = {name: value for name, value in found.items() if abs(value) <= MAX_NUMBER}
+        run.notes = [*run.notes, *_noted(found, kept, f"is beyond {MAX_NUMBER:.0e}: taken as missing")]
+        setattr(run, what, kept)
+    kept = {name: timed for name, timed in run.sections.items() if _is_timed(*timed)}
+    run.notes = [*run.notes, *_noted(run.sections, kept, f"has more than {MAX_SECONDS:.0e} s: left out")]
+    run.sections = kept
+    if _is_too_long(run.compute):
         run.notes = [*run.notes, f"the compute block has more than {MAX_COMPUTE:,} characters: left out"]
         run.compute = {}
     return run
 
 
-def _is_timed(timed):
-    seconds, count = timed
+def _is_timed(seconds, count):
     return seconds <= MAX_SECONDS and (count is None or count <= MAX_SECONDS)
-
-
-def _are_timed(sections):
-    # This looks at all sections of every run: a loop costs less than as many calls.
-    for seconds, count in sections:
-        if not seconds <= MAX_SECONDS or (count is not None and not count <= MAX_SECONDS):
-            return False
-    return True
 
 
 def _noted(found, kept, why):
@@ -86,27 +132,14 @@ def _noted(found, kept, why):
 
 
 def _shortened(run, times):
-    run.config = _settings(run.config, times)
+    run.config = {name: _value(value, times) for name, value in _named(run.config, times).items()}
     run.cost, run.scores = _named(run.cost, times), _named(run.scores, times)
     # Each level of a section's path is shortened, so that it stays below its parent.
     run.sections, run.extents = _named(run.sections, times, "/"), _named(run.extents, times, "/")
-    if max(map(len, _texts(run))) > MAX_TEXT:
-        for name in TEXTS:
-            text = getattr(run, name)
-            if len(text) > MAX_TEXT:
-                setattr(run, name, short(text, times * MAX_TEXT))
-    if run.notes and max(map(len, run.notes)) > MAX_TEXT:
-        run.notes = [short(note, times * MAX_TEXT) for note in run.notes]
+    for name in (*TEXTS, "host"):
+        setattr(run, name, short(getattr(run, name), times * MAX_TEXT))
+    run.notes = [short(note, times * MAX_TEXT) for note in run.notes]
     return run
-
-
-def _settings(config, times):
-    """Return settings with shorter names and values; nearly always, they are short."""
-    config = _named(config, times)
-    for value in config.values():
-        if (len(value) > MAX_DIGITS) if value.__class__ is str else not _is_short(value):
-            return {name: _value(value, times) for name, value in config.items()}
-    return config
 
 
 def _is_short(value):

@@ -134,24 +134,29 @@ def read_collection(
     if pattern or any(name in JOBS for _, name in listing.sources):
         parts += _described(batches, listing.sources, pattern, redactor)
     runs = numbered(tables.joined(batches), shown)
-    listing, parts = _redacted(listing, parts, lambda texts: map(shown, redactor.paths(texts)))
+    listing, parts = _redacted(listing, parts, lambda texts: shown.all(redactor.paths(texts)))
     if _may_join(runs, listing.sources):
         from traincost.reading import joins
 
         runs, joined = joins.together(runs, listing.sources)
         parts += joined
-    usable, rest = _sorted_out(runs, listing.sources)
+    runs, rest = _sorted_out(runs, listing.sources)
     if require_runs:
-        _refuse_nothing(listing, usable, rest, titles)
-    return Collection(
+        _refuse_nothing(listing, runs, rest, titles)
+    sections = frames.sections_frame(runs)
+    runs = runs.drop_columns("sections")  # the largest by far: it is not held twice while the others are made
+    found = Collection(
         name=listing.name,
-        runs=frames.runs_frame(usable, listing.sources),
-        sections=frames.sections_frame(usable),
+        runs=frames.runs_frame(runs, listing.sources),
+        sections=sections,
         excluded=frames.excluded_frame(rest, listing),
-        notes=frames.notes_frame(usable, listing.sources),
-        compute=frames.compute_blocks(usable),
+        notes=frames.notes_frame(runs, listing.sources),
+        compute=frames.compute_blocks(runs),
         parts=frames.parts_frame(parts, listing.sources),
     )
+    del runs
+    pa.default_memory_pool().release_unused()
+    return found
 
 
 # -- reading -------------------------------------------------------------------------------
@@ -228,11 +233,12 @@ def _index(runs_dir):
 
 def _redacted(listing, parts, shown):
     """Return a listing and parts of runs whose paths and reasons may be published."""
-    paths, readers = zip(*listing.sources, strict=True) if listing.sources else ((), ())
-    sources = list(zip(shown(paths), readers, strict=True))
+    paths, sources = [path for path, _ in listing.sources], listing.sources
+    if (shown_paths := shown(paths)) != paths:
+        sources = [(path, reader) for path, (_, reader) in zip(shown_paths, sources, strict=True)]
     unopened = [tuple(shown(entry)) for entry in listing.unopened]
     parts = [(place, *shown([owner])) for place, owner in parts]
-    return replace(listing, name=next(shown([listing.name])), sources=sources, unopened=unopened), parts
+    return replace(listing, name=shown([listing.name])[0], sources=sources, unopened=unopened), parts
 
 
 def _refuse_columns(table):
@@ -254,40 +260,49 @@ def _may_join(runs, sources):
 
 def _sorted_out(runs, sources):
     """Part usable runs from the rest; of runs with one id, or of copies, the first stays."""
-    statuses, reasons = (runs[name].to_pylist() for name in ("status", "reason"))
-    ids, contents = {}, {}
+    found, ids, contents = {}, {}, {}
     for i, place, run_id, content in _candidates(runs):
         path = sources[place][0]
         if run_id in ids and not (content and ids[run_id][1] not in ("", content)):
-            statuses[i], reasons[i] = "duplicate", f"has the run_id of {printable(ids[run_id][0])}"
+            found[i] = f"has the run_id of {printable(ids[run_id][0])}"
         elif content in contents:
-            statuses[i] = "duplicate"
             same = printable(contents[content])
-            reasons[i] = f"equals {same} in settings, start, runtime and sections: a copy"
+            found[i] = f"equals {same} in settings, start, runtime and sections: a copy"
         else:
             ids.setdefault(run_id, (path, content))
             if content:
                 contents[content] = path
-    if not any(reasons):
-        return runs, runs.slice(0, 0)
-    usable = pa.array([not reason for reason in reasons], pa.bool_())
-    runs = tables.changed(runs, status=statuses, reason=reasons)
-    return runs.filter(usable), runs.filter(pc.invert(usable))
+    if found:
+        statuses, reasons = (runs[name].to_pylist() for name in ("status", "reason"))
+        for i, reason in found.items():
+            statuses[i], reasons[i] = "duplicate", reason
+        runs = tables.changed(runs, status=statuses, reason=reasons)
+    usable = pc.equal(runs["reason"], "")
+    # A filter copies: most collections have nothing to leave out.
+    return (runs.filter(usable) if not pc.all(usable).as_py() else runs), runs.filter(pc.invert(usable))
 
 
 def _candidates(runs):
     """Yield (row, place, run_id, content) of usable runs that share one of the last two with another."""
+    if _are_distinct(runs):
+        return
     frame = runs.select(["place", "run_id", "content", "reason"]).to_pandas()
     frame = frame[frame["reason"] == ""]
     shared = frame["run_id"].duplicated(keep=False)
     copied = (frame["content"] != "") & frame["content"].duplicated(keep=False)
     frame = frame[shared | copied]
-    configs = tables.configs(runs.take(pa.array(frame.index.to_numpy())))
+    configs = tables.configs(runs.select(["config"]).take(pa.array(frame.index.to_numpy())))
     for row, config in zip(frame.itertuples(), configs, strict=True):
         # A copy has the same settings too, of whatever origin.
         alone = row.content.startswith(tables.ALONE) or not row.content
         content = row.content if alone else (row.content, *config.items())
         yield row.Index, row.place, row.run_id, content
+
+
+def _are_distinct(runs):
+    """Say whether no two runs share an id or a content, as nearly always."""
+    contents = runs["content"].filter(pc.not_equal(runs["content"], ""))
+    return all(pc.count_distinct(values).as_py() == len(values) for values in (runs["run_id"], contents))
 
 
 def _refuse_nothing(listing, usable, rest, titles):

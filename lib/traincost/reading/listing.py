@@ -134,12 +134,6 @@ def checked(runs_dir):
     return root
 
 
-@lru_cache(maxsize=1_024)
-def _interested(names):
-    """Return the readers that may take one of the names for a source; runs hold files of the same names."""
-    return [name for name, reader in READERS.items() if any(map(reader.NAMES.fullmatch, names))]
-
-
 class _Walk:
     """Sources and unopened directories below a root; links are followed out of it alone.
 
@@ -150,19 +144,32 @@ class _Walk:
     def __init__(self, root, readers, known, versions):
         self.sources, self.unopened = [], []
         self.seen = None if known is None else {}
+        self._all = [(name, READERS[name].sources) for name in readers]
         self._readers, self._known, self._versions = readers, known or {}, versions
         self._settled_ns = time.time_ns() - RACY_NS
         self._targets = set() if versions else {os.path.realpath(root)}
+        # Runs hold files of the same names.
+        self._takers = lru_cache(maxsize=1_024)(self._taking)
         # What is still to be taken, the next one last: so the sources come in natural order.
         self._tied, waiting = False, [(root, "", 0)]
         while waiting:
             entry = waiting.pop()
             if len(entry) == 2:
                 self.sources.append(entry)
+                continue
+            found = self._enter(*entry)
+            # Nearly all directories are those of a run, with nothing to go into.
+            if len(found) == 1 and len(found[0]) == 2:
+                self.sources += found
             else:
-                waiting += reversed(self._enter(*entry))
+                waiting += reversed(found)
         if self._tied:
             ordered(self.sources)
+
+    def _taking(self, names):
+        """Return the name and `sources` of the readers that may take one of the names for a source."""
+        readers = ((name, READERS[name]) for name in self._readers)
+        return [(n, reader.sources) for n, reader in readers if any(map(reader.NAMES.fullmatch, names))]
 
     def _enter(self, directory, relative, depth):
         """Return the sources in a directory, and the folders to go into, in natural order."""
@@ -223,12 +230,8 @@ class _Walk:
     def _arranged(self, directory, names, folders):
         """Return the children of a directory in order, and whether some of them sort alike."""
         # A directory that bears the name of a source is offered too, so that it is not missed.
-        children = [
-            (name, reader)
-            for reader in (READERS if len(names) > MANY_NAMES else _interested(tuple(names)))
-            if reader in self._readers
-            for name in READERS[reader].sources(directory, names)
-        ]
+        takers = self._takers(tuple(names)) if len(names) <= MANY_NAMES else self._all
+        children = [(name, reader) for reader, sources in takers for name in sources(directory, names)]
         children += [(name, "") for name in folders]
         is_tied = len(children) > 1 and _arranged(children)
         self._tied |= is_tied

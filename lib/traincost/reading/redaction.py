@@ -13,13 +13,12 @@ import json
 import os
 import re
 from dataclasses import dataclass, field
-from operator import attrgetter
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traincost.reading import sensitive
+from traincost.reading import bounds, sensitive
 from traincost.reading.sensitive import HOST, SECRET, USER, vocabulary
 from traincost.reading.tables import TEXTS, changed, coded, entries
 
@@ -28,8 +27,6 @@ KEY_BYTES = 16
 MAX_CACHED = 50_000  # texts and settings of which a decision is kept
 _MARK = re.compile(r"‹(withheld|user|host|home):([0-9a-f]{16})›")
 _SIGN, _ESCAPED = "‹", r"\u2039"
-_OTHER_TEXTS = tuple(name for name in TEXTS if name not in ("run_id", "host", "job"))
-_other_texts = attrgetter(*_OTHER_TEXTS)
 # One of these is in a path of which something is withheld, or a long name.
 _SIGNS = ("@", "=", ":", "~", "\\", "--", "/home", "/user", "/Users", "/root")
 # Short, and without a sign that a path, an address or a pair has.
@@ -60,26 +57,42 @@ class Redactor:
         self._rule = rule
         self._names, self._settings, self._changed, self._plain = {}, {}, {}, set()
 
-    def __call__(self, run):
-        """Return a `Run` without what is to be withheld; its dicts are replaced, not changed."""
+    def __call__(self, runs, held):
+        """Return a batch of runs (a list) without what is to be withheld, itself where there is nothing.
+
+        `held` is what they hold (`bounds.Held`). The dicts of runs are replaced, not changed.
+        """
+        are_shown = self._may_be_shown(held)
+        if not are_shown:
+            for run in runs:
+                self._redact(run)
+        own = [run for run in runs if run.host or run.job or run.fingerprint or run.notes or run.compute]
+        for run in own:
+            self._redact_own(run)
+        return runs if are_shown and not own else list(runs)
+
+    def _may_be_shown(self, held):
+        """Say whether names, settings and texts that a batch holds can be shown as they are."""
+        return all(self.text(text) == text for text in (held.names | held.texts) - self._plain) and all(
+            (self._settings.get(setting) or self._setting(*setting))[0] is None
+            for setting in held.settings
+            if setting[1].__class__ is str
+        )
+
+    def _redact(self, run):
         run.config = self.config(run.config)
-        run.run_id = self.text(run.run_id)
-        if not self._plain.issuperset(_other_texts(run)):
-            for name in _OTHER_TEXTS:
-                setattr(run, name, self.text(getattr(run, name)))
+        for name in bounds.TEXTS:
+            setattr(run, name, self.text(getattr(run, name)))
         run.cost, run.scores = self._renamed(run.cost), self._renamed(run.scores)
         run.sections, run.extents = self._renamed(run.sections), self._renamed(run.extents)
-        if run.notes:
-            run.notes = list(map(self.text, run.notes))
-        if run.host:
-            run.host = self._host(run.host)
-        if run.job:
-            run.job = self._digest(run.job)
-        if run.fingerprint:
-            run.fingerprint = self._digest(run.fingerprint)
-        if run.compute:
-            run.compute = within(run.compute, self.text)
-        return run
+
+    def _redact_own(self, run):
+        """Redact what hardly two runs share, or what stands for one machine or job."""
+        run.notes = list(map(self.text, run.notes))
+        run.host = self._host(run.host) if run.host else ""
+        run.job = self._digest(run.job) if run.job else ""
+        run.fingerprint = self._digest(run.fingerprint) if run.fingerprint else ""
+        run.compute = within(run.compute, self.text)
 
     def _host(self, host):
         """Return what stands for a machine; each of several names has a mark of its own."""
@@ -243,6 +256,10 @@ class Numbering:
     def __call__(self, text):
         """Return a text with words in the place of its marks."""
         return _MARK.sub(self._word, text) if _SIGN in text else text
+
+    def all(self, texts):
+        """Return a list of texts with words in the place of their marks."""
+        return list(map(self, texts)) if any(_SIGN in text for text in texts) else list(texts)
 
     def _word(self, mark):
         kind, digest = mark.groups()

@@ -9,6 +9,7 @@ No table depends on how sources were put into batches.
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from operator import attrgetter
 
@@ -17,7 +18,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traincost.reading.bounds import bounded, searchable
+from traincost.reading.bounds import Held, are_within, bounded, searchable
 from traincost.reading.formats.statuses import UNREADABLE
 
 TEXTS = (
@@ -78,18 +79,31 @@ class Batch:
 def tabulated(places, found, redacted):
     """Return the `Batch` of the sources at `places`: the one place where runs become columns.
 
-    `found` yields the runs in each source (a list of `Run`), and its stamp; `redacted` returns a run
-    without what is to be withheld (`redaction.Redactor`).
+    `found` yields the runs in each source (a list of `Run`), and its stamp; `redacted` returns a list
+    of runs without what is to be withheld (`redaction.Redactor`).
     """
     claims, parts, stamps, runs, runs_places = [], [], [], [], []
     for place, (own, stamp) in zip(places, found, strict=True):
         read = [run for run in own if run.status != UNREADABLE]
         claims.append(bool(read))
-        parts.append([part for run in read for part in run.parts])
+        parts.append([part for run in read for part in run.parts] or ())
         stamps.append(stamp)
-        runs += [bounded(redacted(searchable(run))) for run in own]
+        runs += own
         runs_places += [place] * len(own)
-    return Batch(list(places), claims, parts, stamps, _table(runs, runs_places))
+    return Batch(list(places), claims, parts, stamps, _table(_shown(runs, redacted), runs_places))
+
+
+def _shown(runs, redacted):
+    """Return runs within limits and without what is to be withheld."""
+    held = Held(runs)
+    if is_within := are_within(runs, held):
+        shown = redacted(runs, held)
+    else:
+        runs = list(map(searchable, runs))
+        shown = redacted(runs, Held(runs))
+    if is_within and (shown is runs or are_within(shown, Held(shown))):
+        return shown
+    return list(map(bounded, shown))
 
 
 def _table(runs, places):
@@ -144,16 +158,18 @@ def _timed(runs):
     """Return the sections of usable runs as a column; what is None becomes NaN."""
     mappings = [{} if run.reason else run.sections for run in runs]
     timed = _values(mappings)
-    try:
-        both = np.fromiter(chain.from_iterable(timed), float, 2 * len(timed)).reshape(-1, 2)
-    except TypeError:
-        both = np.array(timed, dtype=float).reshape(-1, 2)
-    extents = _extents(runs, mappings, len(timed))
-    return _lists(mappings, [column.copy() for column in (*both.T, *extents)], "sections")
+    seconds, counts = (
+        pa.array(each, pa.float64()) for each in (zip(*timed, strict=True) if timed else ((), ()))
+    )
+    return _lists(
+        mappings, [seconds, pc.fill_null(counts, np.nan), *_extents(runs, mappings, len(timed))], "sections"
+    )
 
 
 def _extents(runs, mappings, n):
     """Return the columns of `EXTENT`; most tools tell nothing of it."""
+    if not any(run.extents for run in runs):
+        return [_unknown(n)] * len(EXTENT)
     found = np.full((len(EXTENT), n), np.nan)
     end = 0
     for run, sections in zip(runs, mappings, strict=True):
@@ -162,7 +178,13 @@ def _extents(runs, mappings, n):
             unknown = (None,) * len(EXTENT)
             own = [run.extents.get(path, unknown) for path in sections]
             found[:, start:end] = np.array(own, dtype=float).T
-    return found
+    return list(found)
+
+
+@lru_cache(maxsize=4)
+def _unknown(n):
+    """Return NaN `n` times: the batches of a sweep have as many sections, and share them."""
+    return pa.array(np.full(n, np.nan))
 
 
 def _values(mappings):

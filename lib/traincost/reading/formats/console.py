@@ -20,7 +20,10 @@ from traincost.reading.formats.statuses import COMPLETED, CONSOLE, NOT_RECORDED,
 
 NAME = "console"
 TITLE = "console logs with printed times (train_runtime, time per iteration)"
-NAMES = re.compile(r"(?i:.*\.(log|out|stdout|err)|.*(log|out|console|train|slurm).*\.txt)", re.DOTALL)
+# A name without an ending, as the folders of many runs have, fails at once.
+NAMES = re.compile(
+    r"(?=[^.]*\.)(?i:.*\.(log|out|stdout|err)|.*(log|out|console|train|slurm).*\.txt)", re.DOTALL
+)
 MAX_LOG_MIB = 64
 PRINTED_TOTAL = "runtime is what the console log printed as train_runtime"
 LOWER_BOUND = (

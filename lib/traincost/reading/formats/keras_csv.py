@@ -12,7 +12,10 @@ from traincost.reading.formats.statuses import NOT_RECORDED, UNKNOWN
 
 NAME = "keras"
 TITLE = "logs of Keras' CSVLogger"
-NAMES, sources = all_like(r"(?i:.*(log|history|train|csv|metrics|epoch|result).*\.(csv|log|tsv|txt))")
+# A name without an ending, as the folders of many runs have, fails at once.
+NAMES, sources = all_like(
+    r"(?=[^.]*\.)(?i:.*(log|history|train|csv|metrics|epoch|result).*\.(csv|log|tsv|txt))"
+)
 NO_TIME = (
     "its runtime is not known: Keras' CSVLogger writes no time; train with keras.callbacks.TensorBoard "
     "beside it, or record the run with traincost.Recorder"

@@ -25,8 +25,10 @@ MAX_ENTRIES = 2_000  # parameters of one trial
 MAX_JOURNAL_MIB = 1024
 MAX_LINE_BYTES = 2**20
 NEEDED = {"studies", "trials", "trial_params"}
+# A name without an ending, as the folders of many runs have, fails the first part at once.
 _JOURNALS = re.compile(
-    r"(?i:.*(journal|optuna|study|studies|trial|storage|hpo|tun(e|ing)).*\.(log|jsonl?|txt)|.*journal[^.]*)",
+    r"(?=[^.]*\.)(?i:.*(journal|optuna|study|studies|trial|storage|hpo|tun(e|ing)).*\.(log|jsonl?|txt))"
+    r"|(?i:.*journal[^.]*)",
     re.DOTALL,
 )
 NAMES = re.compile(r".*\.(db|sqlite3?)|" + _JOURNALS.pattern, re.DOTALL)

@@ -189,9 +189,11 @@ def numbers(values, what, notes):
     Null is a recorder's own way to write a number that is not finite, and not noted. A cost
     column must lie in its range (`columns.Column.accepts`).
     """
-    if not isinstance(values, dict | None):
-        notes.append(f"{what}s must be an object, got {type(values).__name__}: left out")
-    usable, values = {}, values if isinstance(values, dict) else {}
+    usable = {}
+    if not isinstance(values, dict):
+        if values is not None:
+            notes.append(f"{what}s must be an object, got {type(values).__name__}: left out")
+        return usable
     for name, value in values.items():
         if value is None:
             continue

@@ -22,16 +22,20 @@ NAMES, sources = first_of(RECORD_NAME)
 
 def read(path, run_id):
     """Return the one run recorded at `path`; `run_id` names it where the record cannot."""
-    run_id = os.path.basename(os.path.dirname(path)) or run_id
     try:
         record = parse_json(read_bytes(path))
         if not isinstance(record, dict):
             raise Unreadable(f"holds a JSON {type(record).__name__} at the top, not an object")
     except Unreadable as problem:
-        return [Run(run_id, UNREADABLE, reason=str(problem))]
+        return [Run(_folder(path) or run_id, UNREADABLE, reason=str(problem))]
     # Other tools call theirs run.json too.
     is_ours = "format" in record or len(_OURS & record.keys()) > 1
-    return [_run(str(record.get("run_id", run_id)), record)] if is_ours else []
+    own_id = record["run_id"] if "run_id" in record else _folder(path) or run_id
+    return [_run(str(own_id), record)] if is_ours else []
+
+
+def _folder(path):
+    return os.path.basename(os.path.dirname(path))
 
 
 def _run(run_id, record):
@@ -61,7 +65,8 @@ def _run(run_id, record):
     legs = record.get("legs")
     if isinstance(legs, int) and 1 < legs < EXACT:
         run.notes.append(f"was resumed: its runtime is the sum of {legs} legs")
-    run.host, run.device = (str(record.get(name) or "") for name in ("host", "device"))
+    run.host = str(record.get("host") or "")
+    run.device = str(record.get("device") or "")
     run.devices = float(record["devices"]) if finite(record.get("devices")) else None
     run.sections = _sections(record.get("sections"), run.notes)
     run.extents = _extents(record.get("sections"), run.sections)
@@ -75,10 +80,13 @@ def _run(run_id, record):
 
 
 def _sections(sections, notes):
-    if not isinstance(sections, dict | None):
-        notes.append(f"sections must be an object, got {type(sections).__name__}: left out")
-    usable, sections = {}, sections if isinstance(sections, dict) else {}
-    are_many, any_empty = len(sections) > MAX_SECTIONS, _has_empty_part("/+/".join(sections))
+    if not isinstance(sections, dict):
+        if sections is not None:
+            notes.append(f"sections must be an object, got {type(sections).__name__}: left out")
+        return {}
+    # An empty part of the name makes two slashes here.
+    any_empty, are_many = "//" in f"/{'/+/'.join(sections)}/", len(sections) > MAX_SECTIONS
+    usable = {}
     for path, entry in sections.items():
         if are_many and len(usable) >= MAX_SECTIONS:
             notes.append(f"sections beyond the first {MAX_SECTIONS} are left out")
@@ -88,10 +96,10 @@ def _sections(sections, notes):
         except (KeyError, TypeError):
             seconds, count = (entry.get("seconds"), None) if isinstance(entry, dict) else (None, None)
         # Nearly all are plain: they are told here, without a call.
-        is_plain = seconds.__class__ is float and 0.0 <= seconds < inf
-        if is_plain and count.__class__ is int and 0 < count < EXACT and not any_empty:
-            usable[path] = (seconds, count)
-        elif _is_time(seconds) and not _has_empty_part(path):
+        is_typed = seconds.__class__ is float and count.__class__ is int
+        if is_typed and 0.0 <= seconds < inf and 0 < count < EXACT and not any_empty:
+            usable[path] = seconds, count
+        elif _is_time(seconds) and "//" not in f"/{path}/":
             is_count = finite(count) and count > 0 and float(count).is_integer()
             usable[path] = (float(seconds), count if is_count else None)
         else:
@@ -102,12 +110,10 @@ def _sections(sections, notes):
 def _extents(entries, sections):
     """Return what is told of the occurrences of `sections`, of those of which anything is."""
     found = {}
-    for path, (seconds, count) in sections.items():
-        entry = entries[path]
-        if len(entry) > 2:
-            extent = _extent(entry, seconds, count)
-            if any(value is not None for value in extent):
-                found[path] = extent
+    for path in [path for path in sections if len(entries[path]) > 2]:
+        extent = _extent(entries[path], *sections[path])
+        if any(value is not None for value in extent):
+            found[path] = extent
     return found
 
 
@@ -120,11 +126,6 @@ def _extent(entry, seconds, count):
     # The wait that finds the end of a loader has seconds, and is no occurrence.
     agree = agree and max(most, least * count) <= seconds * (1 + ROUNDING)
     return (*(map(float, times) if agree else (None, None, None)), waited)
-
-
-def _has_empty_part(path):
-    # An empty part of the name makes two slashes here.
-    return "//" in f"/{path}/"
 
 
 def _is_time(seconds):
