@@ -30,7 +30,8 @@ TEXTS = (
     *("evidence", "device", "step"),
 )
 _texts = attrgetter(*TEXTS)
-_mappings = attrgetter("config", "cost", "scores", "sections", "extents")
+MAPPINGS = ("config", "cost", "scores", "sections", "extents")
+_mappings = attrgetter(*MAPPINGS)
 
 
 def short(text, limit):
@@ -53,16 +54,17 @@ class Held:
         self.names = set().union(*chain.from_iterable(map(_mappings, runs)))
         self.settings = set().union(*(run.config.items() for run in runs))
         self.texts = set().union(*map(_texts, runs))
+        self._others = {run.host for run in runs}.union(*(run.notes for run in runs))
+        self._computes = [run.compute for run in runs if run.compute]
 
-
-def are_within(runs, held):
-    """Say whether all of a batch, which holds what is `held`, is within limits."""
-    return (
-        max(map(len, held.names), default=0) <= MAX_NAME
-        and max(map(len, held.texts), default=0) <= MAX_TEXT
-        and not any(_is_long(value) for _, value in held.settings)
-        and _are_counted(runs)
-    )
+    def is_short(self):
+        """Say whether all of it is within limits."""
+        return (
+            max(map(len, self.names), default=0) <= MAX_NAME
+            and max(map(len, self.texts | self._others), default=0) <= MAX_TEXT
+            and not any(_is_long(value) for _, value in self.settings)
+            and not any(map(_is_too_long, self._computes))
+        )
 
 
 def searchable(run):
@@ -81,8 +83,8 @@ def _is_long(value):
     return len(value) > MAX_VALUE or (len(value) > MAX_DIGITS and bool(_FIGURE.search(value)))
 
 
-def _are_counted(runs):
-    """Say whether what runs do not share is within limits: numbers, machines, notes, compute blocks."""
+def are_counted(runs):
+    """Say whether the numbers of a batch, settings aside, are within limits."""
     for run in runs:
         # This looks at all sections of every run: a loop costs less than as many calls.
         for seconds, count in run.sections.values():
@@ -93,15 +95,11 @@ def _are_counted(runs):
                 return False
         if run.runtime_s is not None and not run.runtime_s <= MAX_SECONDS:
             return False
-        if len(run.host) > MAX_TEXT or _is_too_long(run.compute):
-            return False
-        if run.notes and max(map(len, run.notes)) > MAX_TEXT:
-            return False
     return True
 
 
 def _is_too_long(compute):
-    return bool(compute) and len(repr(compute)) > MAX_COMPUTE
+    return len(repr(compute)) > MAX_COMPUTE
 
 
 def _counted(run):
@@ -117,7 +115,7 @@ def _counted(run):
     kept = {name: timed for name, timed in run.sections.items() if _is_timed(*timed)}
     run.notes = [*run.notes, *_noted(run.sections, kept, f"has more than {MAX_SECONDS:.0e} s: left out")]
     run.sections = kept
-    if _is_too_long(run.compute):
+    if run.compute and _is_too_long(run.compute):
         run.notes = [*run.notes, f"the compute block has more than {MAX_COMPUTE:,} characters: left out"]
         run.compute = {}
     return run

@@ -189,14 +189,15 @@ def excluded_frame(runs, listing):
 
 def notes_frame(runs, sources):
     """Return a row per note: what was left out of a run that is used."""
-    found = runs.filter(pc.greater(pc.list_value_length(runs["notes"]), 0))
-    columns = (found[name].to_pylist() for name in ("place", "run_id", "notes"))
-    rows = [
-        (printable(sources[place][0]), run_id, note)
-        for place, run_id, notes in zip(*columns, strict=True)
-        for note in notes
-    ]
-    return pd.DataFrame(rows, columns=["path", "run_id", "note"])
+    rows = np.repeat(np.arange(len(runs)), pc.list_value_length(runs["notes"]).to_numpy())
+    places = runs["place"].to_numpy()[rows].tolist()
+    return pd.DataFrame(
+        {
+            "path": _texts([printable(sources[place][0]) for place in places]),
+            "run_id": _texts(runs["run_id"].take(rows)),
+            "note": _texts(pc.list_flatten(runs["notes"])),
+        }
+    )
 
 
 def parts_frame(parts, sources):

@@ -13,6 +13,7 @@ import json
 import os
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -55,36 +56,30 @@ class Redactor:
 
     def __init__(self, rule):
         self._rule = rule
-        self._names, self._settings, self._changed, self._plain = {}, {}, {}, set()
+        self._names, self._settings, self._changed, self._digests, self._plain = {}, {}, {}, {}, set()
 
     def __call__(self, runs, held):
         """Return a batch of runs (a list) without what is to be withheld, itself where there is nothing.
 
         `held` is what they hold (`bounds.Held`). The dicts of runs are replaced, not changed.
         """
-        are_shown = self._may_be_shown(held)
-        if not are_shown:
-            for run in runs:
-                self._redact(run)
+        # What all of them share is looked at once, and most batches are done with that.
+        has_settings = any(self._setting(*setting)[0] is not None for setting in held.settings)
+        has_texts = any(self.text(text) != text for text in (held.names | held.texts) - self._plain)
         own = [run for run in runs if run.host or run.job or run.fingerprint or run.notes or run.compute]
+        for run in runs if has_settings else ():
+            run.config = self._without_settings(run.config)
+        for run in runs if has_texts else ():
+            self._redact_texts(run)
         for run in own:
             self._redact_own(run)
-        return runs if are_shown and not own else list(runs)
+        return list(runs) if has_settings or has_texts or own else runs
 
-    def _may_be_shown(self, held):
-        """Say whether names, settings and texts that a batch holds can be shown as they are."""
-        return all(self.text(text) == text for text in (held.names | held.texts) - self._plain) and all(
-            (self._settings.get(setting) or self._setting(*setting))[0] is None
-            for setting in held.settings
-            if setting[1].__class__ is str
-        )
-
-    def _redact(self, run):
-        run.config = self.config(run.config)
+    def _redact_texts(self, run):
         for name in bounds.TEXTS:
             setattr(run, name, self.text(getattr(run, name)))
-        run.cost, run.scores = self._renamed(run.cost), self._renamed(run.scores)
-        run.sections, run.extents = self._renamed(run.sections), self._renamed(run.extents)
+        for name in bounds.MAPPINGS:
+            setattr(run, name, self._renamed(getattr(run, name)))
 
     def _redact_own(self, run):
         """Redact what hardly two runs share, or what stands for one machine or job."""
@@ -103,15 +98,18 @@ class Redactor:
 
     def config(self, config):
         """Return flat settings without what is to be withheld; a number stays one."""
+        return self._renamed(self._without_settings(config))
+
+    def _without_settings(self, config):
         known, changed, persons = self._settings, {}, ()
-        for name, value in config.items():
-            if value.__class__ is str:
-                shown, found = known.get((name, value)) or self._setting(name, value)
-                if shown is not None:
-                    changed[name], persons = shown, persons + found
-        if changed:
-            config = {**config, **changed}
-        return self._renamed(self._without_persons(config, persons) if persons else config)
+        for setting in config.items():
+            shown, found = known.get(setting) or self._setting(*setting)
+            if shown is not None:
+                changed[setting[0]], persons = shown, persons + found
+        if not changed:
+            return config
+        config = {**config, **changed}
+        return self._without_persons(config, _as_directory(persons)) if persons else config
 
     def text(self, text):
         """Return a text without what has the shape of something to be withheld."""
@@ -138,8 +136,10 @@ class Redactor:
 
     def _setting(self, name, value):
         """Return what stands in the place of a setting, None for itself, and the persons it named."""
+        if (found := self._settings.get((name, value))) is not None:
+            return found
         found = (None, ())
-        if not self._rule.shows(name):
+        if value.__class__ is str and not self._rule.shows(name):
             named = self._names.get(name) or _kept(self._names, name, sensitive.named(name))
             if sensitive.is_withheld(named, value):
                 persons = (value,) if named.kind == USER and value not in _NO_ONE else ()
@@ -148,15 +148,13 @@ class Redactor:
                 found = (shown, tuple(set(_persons(value)) - _NO_ONE))
         return _kept(self._settings, (name, value), found)
 
-    def _without_persons(self, config, persons):
+    def _without_persons(self, config, person):
         """Return settings in whose paths the persons that others named are withheld too."""
-        person = re.compile(rf"(?<=[/\\])(?:{'|'.join(map(re.escape, persons))})(?=[/\\]|$)")
-        return {
-            name: person.sub(self._marked(USER), value)
-            if value.__class__ is str and ("/" in value or "\\" in value) and not self._rule.shows(name)
-            else value
-            for name, value in config.items()
+        paths = [name for name, v in config.items() if v.__class__ is str and ("/" in v or "\\" in v)]
+        shown = {
+            name: person.sub(self._marked(USER), config[name]) for name in paths if not self._rule.shows(name)
         }
+        return {**config, **shown}
 
     def _renamed(self, mapping):
         """Return a mapping whose names are redacted."""
@@ -216,7 +214,10 @@ class Redactor:
         return f"‹{kind}:{self._digest(text)}›"
 
     def _digest(self, text):
-        return hashlib.blake2b(text.encode("utf-8", "replace"), key=self._rule.key, digest_size=8).hexdigest()
+        if (found := self._digests.get(text)) is not None:
+            return found
+        digest = hashlib.blake2b(text.encode("utf-8", "replace"), key=self._rule.key, digest_size=8)
+        return _kept(self._digests, text, digest.hexdigest())
 
 
 def _kept(cache, key, value):
@@ -224,6 +225,12 @@ def _kept(cache, key, value):
         cache.clear()
     cache[key] = value
     return value
+
+
+@lru_cache(maxsize=1_000)
+def _as_directory(persons):
+    """Return a pattern of the names of persons where they are a whole part of a path."""
+    return re.compile(rf"(?<=[/\\])(?:{'|'.join(map(re.escape, persons))})(?=[/\\]|$)")
 
 
 def _persons(text):

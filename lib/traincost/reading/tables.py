@@ -18,7 +18,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traincost.reading.bounds import Held, are_within, bounded, searchable
+from traincost.reading.bounds import Held, are_counted, bounded, searchable
 from traincost.reading.formats.statuses import UNREADABLE
 
 TEXTS = (
@@ -96,12 +96,12 @@ def tabulated(places, found, redacted):
 def _shown(runs, redacted):
     """Return runs within limits and without what is to be withheld."""
     held = Held(runs)
-    if is_within := are_within(runs, held):
-        shown = redacted(runs, held)
-    else:
+    is_within = held.is_short() and are_counted(runs)
+    if not is_within:
         runs = list(map(searchable, runs))
-        shown = redacted(runs, Held(runs))
-    if is_within and (shown is runs or are_within(shown, Held(shown))):
+        held = Held(runs)
+    shown = redacted(runs, held)
+    if is_within and (shown is runs or Held(shown).is_short()):
         return shown
     return list(map(bounded, shown))
 
@@ -168,17 +168,13 @@ def _timed(runs):
 
 def _extents(runs, mappings, n):
     """Return the columns of `EXTENT`; most tools tell nothing of it."""
-    if not any(run.extents for run in runs):
+    if not n or not any(run.extents for run in runs):
         return [_unknown(n)] * len(EXTENT)
-    found = np.full((len(EXTENT), n), np.nan)
-    end = 0
-    for run, sections in zip(runs, mappings, strict=True):
-        start, end = end, end + len(sections)
-        if run.extents and sections:
-            unknown = (None,) * len(EXTENT)
-            own = [run.extents.get(path, unknown) for path in sections]
-            found[:, start:end] = np.array(own, dtype=float).T
-    return list(found)
+    unknown = (None,) * len(EXTENT)
+    told = [run.extents.get(path, unknown) for run, own in zip(runs, mappings, strict=True) for path in own]
+    *times, waited = zip(*told, strict=True)
+    columns = [*(pa.array(each, pa.float64()) for each in times), pa.array(waited).cast(pa.float64())]
+    return [pc.fill_null(column, np.nan) for column in columns]
 
 
 @lru_cache(maxsize=4)

@@ -13,7 +13,8 @@ from traincost.reading.formats.statuses import COMPLETED, STATUSES, UNREADABLE
 NAME = "traincost"
 TITLE = "run records (run.json)"
 MAX_SECTIONS = 5_000  # of one run
-ROUNDING = 1e-6  # relative
+_ROUNDED = 1 + 1e-6  # how much parts may exceed a whole, by rounding
+_EXTENT = ("first_s", "min_s", "max_s", "synchronised")
 EXACT = 2**53  # above it, not every integer is a float
 _REQUIRED = ("format", "run_id", "config", "runtime_s")
 _OURS = {"run_id", "runtime_s", "config", "sections"}
@@ -108,24 +109,24 @@ def _sections(sections, notes):
 
 
 def _extents(entries, sections):
-    """Return what is told of the occurrences of `sections`, of those of which anything is."""
-    found = {}
-    for path in [path for path in sections if len(entries[path]) > 2]:
-        extent = _extent(entries[path], *sections[path])
-        if any(value is not None for value in extent):
-            found[path] = extent
-    return found
-
-
-def _extent(entry, seconds, count):
     """Return first, shortest and longest where they agree with the total, and if the clock waited."""
-    waited = entry.get("synchronised")
-    waited = waited if isinstance(waited, bool) else None
-    first, least, most = times = [entry.get(name) for name in ("first_s", "min_s", "max_s")]
-    agree = all(map(_is_time, times)) and least <= first <= most and count is not None
-    # The wait that finds the end of a loader has seconds, and is no occurrence.
-    agree = agree and max(most, least * count) <= seconds * (1 + ROUNDING)
-    return (*(map(float, times) if agree else (None, None, None)), waited)
+    found = {}
+    for path, (seconds, count) in sections.items():
+        entry = entries[path]
+        if len(entry) > 2:
+            first, least, most, waited = map(entry.get, _EXTENT)
+            waited = waited if waited.__class__ is bool else None
+            are_plain = first.__class__ is least.__class__ is most.__class__ is float
+            are_times = (are_plain and least >= 0.0 and most < inf) or all(
+                map(_is_time, (first, least, most))
+            )
+            # The wait that finds the end of a loader has seconds, and is no occurrence.
+            agree = are_times and least <= first <= most and count is not None
+            if not (agree and most <= seconds * _ROUNDED and least * count <= seconds * _ROUNDED):
+                first = least = most = None
+            if first is not None or waited is not None:
+                found[path] = first, least, most, waited
+    return found
 
 
 def _is_time(seconds):
