@@ -84,11 +84,22 @@ def records(n, seed=0):
         )
 
 
-def write(folder, n, seed=0):
-    """Write `n` records below `folder`; return it."""
+def told(record):
+    """Return a record with what the recorder tells beyond it: machine, person, occurrences of sections."""
+    config = {**record["config"], "user": "anna", "data_dir": "/home/anna/data/arithmetic"}
+    sections = {}
+    for name, entry in record["sections"].items():
+        each_s = entry["seconds"] / entry["count"]
+        sections[name] = {**entry, "first_s": each_s, "min_s": each_s, "max_s": each_s, "synchronised": True}
+    machine = {"host": f"node{record['config']['width']}", "device": "NVIDIA A100-SXM4-80GB", "devices": 1}
+    return {**record, "config": config, "sections": sections, **machine}
+
+
+def write(folder, n, seed=0, more=lambda record: record):
+    """Write `n` records, each with what `more` adds, below `folder`; return it."""
     made = set()
     for path, record in records(n, seed):
-        path = Path(folder, path)
+        path, record = Path(folder, path), more(record)
         if path.parent not in made:
             path.parent.mkdir(parents=True)
             made.add(path.parent)

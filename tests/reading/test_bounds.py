@@ -91,6 +91,14 @@ def test_runs_with_nothing_long_are_not_copied():
     assert tables._shown(runs, Redactor(Rule())) is runs
 
 
+def test_a_text_is_short_with_the_marks_in_it_too(tmp_path):
+    text = " ".join(f"pwd={c}" for c in "abcdefghijklmnopqrstuvwxyz" * 6)
+    assert len(text) < bounds.MAX_VALUE
+    (value,) = read(tmp_path, {"config": {"note": text}}).runs["config.note"]
+    assert "pwd=withheld 1 pwd=withheld 2" in value
+    assert len(value) <= bounds.MAX_VALUE
+
+
 @pytest.mark.parametrize("name", ["run_id", "device", "host", "started_at"])
 def test_every_text_of_a_run_is_short(tmp_path, name):
     run = record("a", **({} if name == "run_id" else {name: f"{name} " * 2_000}))

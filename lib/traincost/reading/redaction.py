@@ -52,28 +52,30 @@ class Rule:
 
 
 class Redactor:
-    """Redacts runs, and remembers what it decided: a name or value that comes again costs nothing."""
+    """Redacts runs, and remembers what it decided: a name or value that comes again costs nothing.
+
+    `longest` is the length of the longest text that it put in the place of another.
+    """
 
     def __init__(self, rule):
-        self._rule = rule
+        self._rule, self.longest = rule, 0
         self._names, self._settings, self._changed, self._digests, self._plain = {}, {}, {}, {}, set()
 
     def __call__(self, runs, held):
-        """Return a batch of runs (a list) without what is to be withheld, itself where there is nothing.
+        """Take what is to be withheld out of a batch of runs, which hold what is `held` (`bounds.Held`).
 
-        `held` is what they hold (`bounds.Held`). The dicts of runs are replaced, not changed.
+        Their dicts are replaced, not changed.
         """
         # What all of them share is looked at once, and most batches are done with that.
-        has_settings = any(self._setting(*setting)[0] is not None for setting in held.settings)
+        withheld = self._withheld(held.settings)
         has_texts = any(self.text(text) != text for text in (held.names | held.texts) - self._plain)
-        own = [run for run in runs if run.host or run.job or run.fingerprint or run.notes or run.compute]
-        for run in runs if has_settings else ():
-            run.config = self._without_settings(run.config)
+        for run in runs if withheld else ():
+            run.config = self._without(run.config, withheld)
         for run in runs if has_texts else ():
             self._redact_texts(run)
-        for run in own:
-            self._redact_own(run)
-        return list(runs) if has_settings or has_texts or own else runs
+        for run in runs:
+            if run.host or run.job or run.fingerprint or run.notes or run.compute:
+                self._redact_own(run)
 
     def _redact_texts(self, run):
         for name in bounds.TEXTS:
@@ -83,33 +85,44 @@ class Redactor:
 
     def _redact_own(self, run):
         """Redact what hardly two runs share, or what stands for one machine or job."""
-        run.notes = list(map(self.text, run.notes))
-        run.host = self._host(run.host) if run.host else ""
-        run.job = self._digest(run.job) if run.job else ""
-        run.fingerprint = self._digest(run.fingerprint) if run.fingerprint else ""
-        run.compute = within(run.compute, self.text)
+        if run.notes:
+            run.notes = list(map(self.text, run.notes))
+        if run.host:
+            run.host = self._host(run.host)
+        if run.job:
+            run.job = self._digest(run.job)
+        if run.fingerprint:
+            run.fingerprint = self._digest(run.fingerprint)
+        if run.compute:
+            shown = within(run.compute, self.text)
+            if shown != run.compute:
+                self._long(repr(shown))
+            run.compute = shown
 
     def _host(self, host):
         """Return what stands for a machine; each of several names has a mark of its own."""
         if self._rule.shows("host"):
             return self.text(host)
         names = host.split(", ")
-        return ", ".join(self._mark(HOST, name) if sensitive.is_host(name) else name for name in names)
+        return self._long(", ".join(self._mark(HOST, n) if sensitive.is_host(n) else n for n in names))
 
     def config(self, config):
         """Return flat settings without what is to be withheld; a number stays one."""
-        return self._renamed(self._without_settings(config))
+        return self._renamed(self._without(config, self._withheld(config.items())))
 
-    def _without_settings(self, config):
-        known, changed, persons = self._settings, {}, ()
-        for setting in config.items():
-            shown, found = known.get(setting) or self._setting(*setting)
-            if shown is not None:
-                changed[setting[0]], persons = shown, persons + found
-        if not changed:
+    def _withheld(self, settings):
+        """Return settings, (name, value), that are not shown, to what stands there and the persons in it."""
+        found = {setting: self._setting(*setting) for setting in settings if setting[1].__class__ is str}
+        return {setting: (shown, persons) for setting, (shown, persons) in found.items() if shown is not None}
+
+    def _without(self, config, withheld):
+        """Return settings without the `withheld` among them, and without their persons in other paths."""
+        own = withheld.keys() & config.items()
+        if not own:
             return config
-        config = {**config, **changed}
-        return self._without_persons(config, _as_directory(persons)) if persons else config
+        config = {**config, **{setting[0]: withheld[setting][0] for setting in own}}
+        persons = sorted({person for setting in own for person in withheld[setting][1]})
+        return self._without_persons(config, _as_directory(*persons)) if persons else config
 
     def text(self, text):
         """Return a text without what has the shape of something to be withheld."""
@@ -117,7 +130,7 @@ class Redactor:
             return text
         found = text if _PLAIN.fullmatch(text) else self._changed.get(text) or self._shaped(text)
         if found != text:
-            return _kept(self._changed, text, found)
+            return self._long(_kept(self._changed, text, found))
         if len(self._plain) >= MAX_CACHED:
             self._plain.clear()
         self._plain.add(text)
@@ -139,7 +152,7 @@ class Redactor:
         if (found := self._settings.get((name, value))) is not None:
             return found
         found = (None, ())
-        if value.__class__ is str and not self._rule.shows(name):
+        if not self._rule.shows(name):
             named = self._names.get(name) or _kept(self._names, name, sensitive.named(name))
             if sensitive.is_withheld(named, value):
                 persons = (value,) if named.kind == USER and value not in _NO_ONE else ()
@@ -151,10 +164,15 @@ class Redactor:
     def _without_persons(self, config, person):
         """Return settings in whose paths the persons that others named are withheld too."""
         paths = [name for name, v in config.items() if v.__class__ is str and ("/" in v or "\\" in v)]
-        shown = {
-            name: person.sub(self._marked(USER), config[name]) for name in paths if not self._rule.shows(name)
+        paths = [name for name in paths if not self._rule.shows(name)]
+        return {
+            **config,
+            **{name: self._long(person.sub(self._marked(USER), config[name])) for name in paths},
         }
-        return {**config, **shown}
+
+    def _long(self, text):
+        self.longest = max(self.longest, len(text))
+        return text
 
     def _renamed(self, mapping):
         """Return a mapping whose names are redacted."""
@@ -228,7 +246,7 @@ def _kept(cache, key, value):
 
 
 @lru_cache(maxsize=1_000)
-def _as_directory(persons):
+def _as_directory(*persons):
     """Return a pattern of the names of persons where they are a whole part of a path."""
     return re.compile(rf"(?<=[/\\])(?:{'|'.join(map(re.escape, persons))})(?=[/\\]|$)")
 

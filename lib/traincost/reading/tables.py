@@ -18,7 +18,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traincost.reading.bounds import Held, are_counted, bounded, searchable
+from traincost.reading.bounds import MAX_NAME, Held, are_counted, bounded, searchable
 from traincost.reading.formats.statuses import UNREADABLE
 
 TEXTS = (
@@ -76,11 +76,11 @@ class Batch:
         return Batch(places, *others, runs)
 
 
-def tabulated(places, found, redacted):
+def tabulated(places, found, redact):
     """Return the `Batch` of the sources at `places`: the one place where runs become columns.
 
-    `found` yields the runs in each source (a list of `Run`), and its stamp; `redacted` returns a list
-    of runs without what is to be withheld (`redaction.Redactor`).
+    `found` yields the runs in each source (a list of `Run`), and its stamp; `redact` is a
+    `redaction.Redactor`.
     """
     claims, parts, stamps, runs, runs_places = [], [], [], [], []
     for place, (own, stamp) in zip(places, found, strict=True):
@@ -90,20 +90,19 @@ def tabulated(places, found, redacted):
         stamps.append(stamp)
         runs += own
         runs_places += [place] * len(own)
-    return Batch(list(places), claims, parts, stamps, _table(_shown(runs, redacted), runs_places))
+    return Batch(list(places), claims, parts, stamps, _table(_shown(runs, redact), runs_places))
 
 
-def _shown(runs, redacted):
+def _shown(runs, redact):
     """Return runs within limits and without what is to be withheld."""
     held = Held(runs)
     is_within = held.is_short() and are_counted(runs)
     if not is_within:
         runs = list(map(searchable, runs))
         held = Held(runs)
-    shown = redacted(runs, held)
-    if is_within and (shown is runs or Held(shown).is_short()):
-        return shown
-    return list(map(bounded, shown))
+    redact(runs, held)
+    # What stands in the place of a text can be longer than that.
+    return runs if is_within and redact.longest <= MAX_NAME else list(map(bounded, runs))
 
 
 def _table(runs, places):
