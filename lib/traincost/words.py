@@ -110,4 +110,5 @@ def in_natural_order(texts):
 
 def _counted(match):
     digits = match[0].lstrip("0")
-    return f"\0{chr(min(len(digits), 0xD7FF))}{digits}"
+    length = len(digits)
+    return f"\0{chr(length if length < 0xD7FF else 0xD7FF)}{digits}"

@@ -62,6 +62,12 @@ def test_a_reader_is_asked_wherever_it_may_find_a_source(name):
     assert all(map(reader.NAMES.fullmatch, found))
 
 
+@pytest.mark.parametrize("name", [*NAMES, "HISTORY.csv", "a\nb.log", "Study.JSONL", "my-journal", "study"])
+def test_one_pattern_knows_the_sources_of_all_readers(name):
+    known = any(reader.NAMES.fullmatch(name) for reader in READERS.values())
+    assert bool(listing._any_source().fullmatch(name)) == known
+
+
 @pytest.mark.parametrize("many", [0, 10**6])
 def test_what_is_found_does_not_depend_on_who_is_asked(monkeypatch, many):
     plain = listed(DATA).sources

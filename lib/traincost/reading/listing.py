@@ -230,7 +230,10 @@ class _Walk:
     def _arranged(self, directory, names, folders):
         """Return the children of a directory in order, and whether some of them sort alike."""
         # A directory that bears the name of a source is offered too, so that it is not missed.
-        takers = self._takers(tuple(names)) if len(names) <= MANY_NAMES else self._all
+        if len(names) <= MANY_NAMES:
+            takers = self._takers(tuple(names))
+        else:
+            takers = self._all if any(map(_any_source().fullmatch, names)) else ()
         children = [(name, reader) for reader, sources in takers for name in sources(directory, names)]
         children += [(name, "") for name in folders]
         is_tied = len(children) > 1 and _arranged(children)
@@ -244,6 +247,12 @@ class _Walk:
                 return False
         self._targets.add(target)
         return True
+
+
+@lru_cache(maxsize=1)
+def _any_source():
+    """Return a pattern of all names that any reader may take for a source."""
+    return re.compile("|".join(f"(?s:{reader.NAMES.pattern})" for reader in READERS.values()))
 
 
 def _arranged(children):
