@@ -77,8 +77,9 @@ def _config_columns(runs):
 def _by_name(names):
     """Yield each name, in order of first appearance, and the positions at which it stands."""
     levels, codes = coded(names)
-    order = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[order], np.arange(len(levels) + 1))
+    # Small integers are sorted by their digits, in a fraction of the time.
+    order = np.argsort(codes.astype(np.uint16) if len(levels) < 2**16 else codes, kind="stable")
+    starts = np.cumsum([0, *np.bincount(codes, minlength=len(levels))])
     for name, start, end in zip(levels, starts, starts[1:], strict=False):
         yield name, order[start:end]
 
