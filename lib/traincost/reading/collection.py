@@ -154,6 +154,7 @@ def read_collection(
         compute=frames.compute_blocks(runs),
         parts=frames.parts_frame(parts, listing.sources),
     )
+    # What is computed next takes its memory elsewhere.
     del runs
     pa.default_memory_pool().release_unused()
     return found

@@ -165,10 +165,8 @@ class Redactor:
         """Return settings in whose paths the persons that others named are withheld too."""
         paths = [name for name, v in config.items() if v.__class__ is str and ("/" in v or "\\" in v)]
         paths = [name for name in paths if not self._rule.shows(name)]
-        return {
-            **config,
-            **{name: self._long(person.sub(self._marked(USER), config[name])) for name in paths},
-        }
+        shown = {name: self._long(person.sub(self._marked(USER), config[name])) for name in paths}
+        return {**config, **shown}
 
     def _long(self, text):
         self.longest = max(self.longest, len(text))

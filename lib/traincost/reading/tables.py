@@ -157,12 +157,9 @@ def _timed(runs):
     """Return the sections of usable runs as a column; what is None becomes NaN."""
     mappings = [{} if run.reason else run.sections for run in runs]
     timed = _values(mappings)
-    seconds, counts = (
-        pa.array(each, pa.float64()) for each in (zip(*timed, strict=True) if timed else ((), ()))
-    )
-    return _lists(
-        mappings, [seconds, pc.fill_null(counts, np.nan), *_extents(runs, mappings, len(timed))], "sections"
-    )
+    both = zip(*timed, strict=True) if timed else ((), ())
+    seconds, counts = (pc.fill_null(pa.array(each, pa.float64()), np.nan) for each in both)
+    return _lists(mappings, [seconds, counts, *_extents(runs, mappings, len(timed))], "sections")
 
 
 def _extents(runs, mappings, n):

@@ -16,9 +16,8 @@ MAX_FIELDS = 2_000  # settings of one run
 # The repr of an object: its address differs in every run, and would make each a level of its own.
 _OBJECT = re.compile(r"<(?:function )?([\w.<>]+?)(?: object)? at 0x[0-9a-fA-F]+>")
 _AT = " at 0x"
-_FINITE_JSON = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False
-).encode  # made once, as `json.dumps` does not
+# `json.dumps` would make an encoder at each call.
+_FINITE_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 # A date with a time of day: 2026-01-02T03:04:05, 2026-01-02 03-04, 20260102_030405.
 _MOMENT = re.compile(
     r"(?<!\d)((?:19|20)\d\d)[-_]?(0[1-9]|1[0-2])[-_]?(0[1-9]|[12]\d|3[01])"

@@ -116,10 +116,10 @@ def _extents(entries, sections):
         if len(entry) > 2:
             first, least, most, waited = map(entry.get, _EXTENT)
             waited = waited if waited.__class__ is bool else None
-            are_plain = first.__class__ is least.__class__ is most.__class__ is float
-            are_times = (are_plain and least >= 0.0 and most < inf) or all(
-                map(_is_time, (first, least, most))
-            )
+            if first.__class__ is least.__class__ is most.__class__ is float:
+                are_times = least >= 0.0 and most < inf
+            else:
+                are_times = all(map(_is_time, (first, least, most)))
             # The wait that finds the end of a loader has seconds, and is no occurrence.
             agree = are_times and least <= first <= most and count is not None
             if not (agree and most <= seconds * _ROUNDED and least * count <= seconds * _ROUNDED):
