@@ -50,6 +50,23 @@ def test_what_has_no_time_is_listed_with_what_to_do():
         assert (read, left_out) == ({}, {kind: 1})
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_file_that_cannot_be_read_is_all_that_is_lost(tmp_path, kind):
+    whole = read_collection(DATA / kind, require_runs=False).runs
+    files = [path for path in sorted((DATA / kind).rglob("*")) if path.is_file()]
+    for i, path in enumerate(files):
+        name = path.relative_to(DATA / kind)
+        broken = shutil.copytree(DATA / kind, tmp_path / str(i)) / name
+        broken.unlink()
+        broken.mkdir()
+        found = read_collection(tmp_path / str(i), require_runs=False)
+        # A reader that meets what it does not expect is named with the exception's type.
+        assert not found.excluded["reason"].str.match(r"cannot be read: [A-Z]\w+:").any(), name
+        in_file = whole["path"].str.startswith(name.as_posix()).sum()  # a store holds many
+        assert len(found.runs) >= len(whole) - max(1, in_file), name
+
+
 def test_kinds_in_one_tree_do_not_hide_each_other(tmp_path):
     for kind in KINDS:
         shutil.copytree(DATA / kind, tmp_path / "all" / kind)
