@@ -100,6 +100,31 @@ def test_the_place_a_number_links_to_holds_it(published, name):
             assert any(plain(html.unescape(text)) in plain(said) for text in printed), (key, anchor)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_table_a_number_links_to_prints_it(published, name):
+    page = published(name).read_text(encoding="utf-8")
+    tables = dict(re.findall(r'<table id="([^"]+)"(.*?)</table>', page, re.DOTALL))
+    links = re.findall(r'<a href="#([^"]+)"><data value="([^"]*)"[^>]*>([^<]*)</data></a>', page)
+    assert sum(anchor in tables for anchor, _, _ in links) > 2
+    for anchor, value, text in links:
+        if anchor in tables:
+            said = re.findall(r"\d[\d.,]*", html.unescape(re.sub("<[^>]+>", " ", tables[anchor])))
+            digits = re.findall(r"\d[\d.,]*", text)
+            assert set(digits) <= set(said) or any(rounds_to(float(value), each) for each in said), (
+                anchor,
+                text,
+            )
+
+
+def rounds_to(value, printed):
+    """Say whether a value, or its percentage, is what is printed, as 65.8 GWh are 65,813,353 kWh."""
+    number = printed.rstrip(".").replace(",", "")
+    if number.count(".") > 1:
+        return False
+    decimals = len(number.partition(".")[2])
+    return any(round(abs(v), decimals) == float(number) for v in (value, 100 * value))
+
+
 def leaves(value):
     """Yield every value in rows of the JSON."""
     if isinstance(value, dict | list):

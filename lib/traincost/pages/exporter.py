@@ -161,7 +161,7 @@ def _report(nb, gathered, name, parts):
         "title": title,
         **report,
         "parameters": html.jsonable(values),
-        "anchors": gathered.anchors(),
+        "anchors": gathered.anchors(*html.printed("".join(part.html for part in parts))),
     }
 
 

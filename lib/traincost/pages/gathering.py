@@ -82,17 +82,24 @@ class Gathered:
             kind, _, rest = place.partition("-")
             self._captions.setdefault(before + name, f"{kind}-{stem}{rest}")
 
-    def anchors(self):
+    def anchors(self, places, numbers):
         """Return key of a number to the id of the table or figure that holds its value, if one does.
 
         Tables and figures say what the keys begin with of the numbers that are read off them; the
-        longest such beginning comes first. A number that none of them holds may stand in a caption.
+        longest such beginning comes first. Of a table, the page prints some columns and rows alone: it
+        must print the number, too. A number that none of them holds may stand in a caption.
+
+        `places` and `numbers` say what the page prints (`results.html.printed`).
         """
         found = {}
         for name, value in self.report["numbers"].items():
             beginnings = sorted((b for b in self._holds if name == b or name.startswith(f"{b}.")), key=len)
-            places = [place for b in reversed(beginnings) for place in self._tables_first(b)]
-            holding = (place for place, values in places if _holds(values, value))
+            held = [entry for b in reversed(beginnings) for entry in self._tables_first(b)]
+            held = (place for place, values in held if _holds(values, value) and place in places)
+            said = numbers.get(name, set())
+            holding = (
+                place for place in held if places[place] is None or _prints(places[place], said, value)
+            )
             anchor = next(holding, self._captions.get(name))
             if anchor:
                 found[name] = anchor
@@ -109,6 +116,23 @@ def _holds(values, value):
     # A sentence says of a change of -38 % that it took 38 % less.
     at = bisect.bisect_left(values, abs(value))
     return any(_close(abs(value), near) for near in values[max(0, at - 1) : at + 1])
+
+
+def _prints(digits, said, value):
+    """Say whether a table prints a number: as a sentence does, or in other digits (75 % as 0.75)."""
+    is_small_count = float(value).is_integer() and abs(value) < 1000  # which has no others
+    return said <= digits or (not is_small_count and any(_rounds_to(abs(value), text) for text in digits))
+
+
+def _rounds_to(value, text):
+    """Say whether a value, or its percentage, is printed as some digits; one digit alone tells nothing."""
+    decimals = len(text.partition(".")[2])
+    try:
+        number = float(text.replace(",", ""))
+    except ValueError:  # a version
+        return False
+    tells = len(text.strip("0.,")) > 1
+    return tells and any(abs(v - number) <= 0.5001 * 10**-decimals for v in (value, 100 * value))
 
 
 def _values(row):

@@ -10,6 +10,7 @@ import importlib.resources
 import json
 import math
 import re
+from html import unescape
 
 import jinja2
 import pandas as pd
@@ -295,6 +296,27 @@ def linked(page, anchors):
         return match[0]
 
     return _NUMBER_OR_PLACE.sub(link, page)
+
+
+_PLACE = re.compile(r'<(table|figure) id="([^"]+)".*?</\1>', re.DOTALL)
+_SAID = re.compile(r'<data value="[^"]*" data-key="([^"]*)">([^<]*)</data>')
+_DIGITS = re.compile(r"\d(?:[\d.,]*\d)?")
+
+
+def printed(page):
+    """Return what a reader finds on a page, as digits: ``45.0`` of 45.0 %.
+
+    Id of each table to the set of what it prints, and of each figure to None; key of each number to its own.
+    """
+    places = {m[2]: _digits(m[0]) if m[1] == "table" else None for m in _PLACE.finditer(page)}
+    numbers = {}
+    for name, said in _SAID.findall(page):
+        numbers.setdefault(unescape(name), _digits(said))
+    return places, numbers
+
+
+def _digits(made):
+    return set(_DIGITS.findall(unescape(re.sub(r"<[^>]*>", "\n", made))))
 
 
 def slug(prefix):

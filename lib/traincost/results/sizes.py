@@ -146,7 +146,7 @@ def _ratios_table(found, what):
         ),
         _with_texts(frame, ratio_texts if found.log else difference_texts),
         len(what.frame),
-        holds=("effects.ratios", "sizes"),
+        holds=("effects.ratios", "effects", "sizes"),
     )
 
 
@@ -176,7 +176,7 @@ def _doublings_table(found, what):
         ),
         _with_texts(doublings_of(found), effect_texts if found.log else difference_texts),
         len(what.frame),
-        holds=("effects.doublings", "sizes"),
+        holds=("effects.doublings", "effects", "sizes"),
     )
 
 

@@ -171,6 +171,7 @@ def inside_table(frame):
         frame,
         int(frame["n_configurations"].sum()),
         "paired configurations",
+        holds=("turned",),
     )
 
 
