@@ -77,7 +77,7 @@ def test_the_setting_of_the_outer_loop_goes_with_the_order():
 
 def test_the_demo_ran_task_by_task():
     answer = tc.threats(tc.read(ROOT / "notebooks" / "runs" / "demo-sweep"))
-    assert "task_name explains 97.3 % of the variance of when the runs started" in str(answer)
+    assert "task_name explains 97.3 % of the variance of the order in which the runs started" in str(answer)
 
 
 @pytest.mark.parametrize("started_s", [None, np.zeros(36), np.repeat(np.arange(18), 2) * 1e3, np.arange(36)])

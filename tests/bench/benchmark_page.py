@@ -13,7 +13,7 @@ from benchmarks import judged, missed
 from traincost.pages import publish
 from traincost.printing import significant, time_unit
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, label_rows, plain_log_axis
-from traincost.results.prose import N_LISTED, Name, Number, key, plural, say
+from traincost.results.prose import Name, Number, key, plural, say
 from traincost.results.result import Headline, Items, Result
 from traincost.results.svg import MUTED, SERIES
 from traincost.results.tables import Heading, Table
@@ -72,8 +72,7 @@ def summary(found):
             targets=plural(len(rows), "target is", "targets are"),
         )
     )
-    listed = [_miss(row) for row in late.head(N_LISTED - len(said)).itertuples()]
-    return said + listed
+    return [*said, *map(_miss, late.itertuples())]
 
 
 def _miss(row):

@@ -64,7 +64,7 @@ def test_the_longest_beginning_that_holds_the_value_decides():
 def test_a_number_links_to_no_table_that_prints_it_otherwise():
     page = Gathered()
     tables = {name: {"caption": "", "rows": [{"a": 0.45}]} for name in ("first", "second")}
-    page.add(result({"made.a": 0.45}, tables=tables, holds=dict.fromkeys(tables, ["made"])))
+    page.add(result({"made.a": 0.45}, tables=tables, holds={key: ["made"] for key in tables}))
     assert page.anchors({"table-first": {"4", "5"}, "table-second": {"45.0"}}, {"made.a": {"45.0"}}) == {
         "made.a": "table-second"
     }
@@ -83,7 +83,7 @@ def test_results_of_several_choices_keep_their_places_apart(runs):
 
 
 def test_numbers_of_every_choice_link_to_their_own_tables(runs):
-    found, page = gathered(tc.shares(runs), tc.shares(runs.where(lr=0.1)))
+    _found, page = gathered(tc.shares(runs), tc.shares(runs.where(lr=0.1)))
     links = re.findall(r'<a href="#([^"]+)"><data value="[^"]*" data-key="([^"]*)">', page)
     assert {("lr-0-1" in anchor, key.startswith("made: lr=0")) for anchor, key in links} == {
         (True, True),

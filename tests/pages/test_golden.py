@@ -117,7 +117,7 @@ def test_verdicts(report, text):
     assert by_chance == set(expected["cannot be told from chance"])
     assert "Runtime depends on task_name" in text
     assert "base_conversion takes 4.8 × as long as list_summation (2.8 to 7.9)" in text
-    assert "task_name explains 97.3 % of the variance of when the runs started" in text
+    assert "task_name explains 97.3 % of the variance of the order in which the runs started" in text
     assert "Effects multiply rather than add" in text
     assert round(report["numbers"]["interaction.log.p"], 3) == 0.052
     assert report["numbers"]["interaction.hours.p"] == pytest.approx(4e-6, rel=0.2)

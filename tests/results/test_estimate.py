@@ -65,7 +65,7 @@ def test_counts_of_operations_that_systems_share_are_said(of):
         ]
         return str(of(**{f"s{i}": pair for i, pair in enumerate(pairs)}).conversion)
 
-    assert "Only 2 counts of operations differ among them" in said(2)
+    assert "They have only 2 distinct counts of operations" in said(2)
     assert "Only" not in said(1)
 
 
@@ -223,7 +223,7 @@ def test_a_conversion_fitted_elsewhere_is_used_and_named(of, tmp_path):
     found = estimate(tmp_path / "sheet.yaml", conversion=tmp_path / "pairs.yaml").conversion
     assert "Over 4 systems of pairs with both measures" in str(found)
     assert (
-        "Of 2 systems without hardware burden, the fit gives one (1 of them outside the fitted range)."
+        "For 2 systems without a recorded hardware burden, the fit estimates it (1 lies outside the fitted range)."
         in str(found)
     )
     assert found.tables["derived"].frame["burden_flop"].iloc[0] == pytest.approx(4e21)

@@ -31,6 +31,7 @@ UTILISATION = {
     "large language model, A100 or later": (0.28, 0.20, 0.75),
     "language model": (0.20, 0.30, 0.75),
     "on tensor cores": (0.20, 0.33, 0.75),
+    "of the rate given": (0.20, 0.33, 0.75),  # of whatever processor; nothing else is known of it
     "fp32 without tensor cores": (0.33, 0.30, 0.90),
 }
 _LATE = re.compile(r"A100|A800|H100|H800|H200|TPU v4$|TPU v5")
@@ -44,7 +45,7 @@ def assumed_utilisation(row, rate):
         return "fp32 without tensor cores"
     year = row.date.year if row.date == row.date else _LANGUAGE_SINCE
     if not is_language(row) or year < _LANGUAGE_SINCE:
-        return "on tensor cores"
+        return "of the rate given" if rate is None else "on tensor cores"
     late = rate is not None and _LATE.search(rate.family)
     large = active_parameters(row)[0] >= _LARGE_MODEL
     return "large language model, A100 or later" if late and large else "language model"

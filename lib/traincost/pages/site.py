@@ -20,7 +20,7 @@ TITLE = "all reports"
 KINDS = {
     "profiling": "what it cost and where the time went",
     "estimation": "how much compute it was",
-    "compare": "what a change did to it",
+    "compare": "what a change did to the cost",
     "plan": "what more of it would take",
     "benchmark": "how fast it is",
     "tour": "a first hour with the library",

@@ -143,7 +143,8 @@ def _assumed(alike):
     if not len(unknown):
         return
     yield say(
-        "The bounds of a cadence take occurrences to be alike; of {s} the records do not tell.",
+        "The bounds of a cadence assume that occurrences take equally long; the records do not tell whether "
+        "those of {s} do.",
         s=first_names(unknown, N_NAMED),
     )
 

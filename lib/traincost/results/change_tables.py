@@ -157,7 +157,7 @@ def changes_in_full(frame):
                 "p",
                 probability,
                 "overall by itself, one-sided where slower, as a check; levels family-wise (Holm), "
-                "two-sided, times ten where the whole did not change",
+                "two-sided, ten times as large where the whole did not change",
             ),
             Heading("verdict", "verdict"),
         ),

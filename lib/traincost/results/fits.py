@@ -36,8 +36,8 @@ def _derived(derived):
     if len(derived):
         outside = derived["outside"].sum()
         yield say(
-            "Of {n} {n:system|systems} without hardware burden, the fit gives one[ ({outside} of them "
-            "outside the fitted range)].",
+            "For {n} {n:system|systems} without a recorded hardware burden, the fit estimates it[ ({outside} "
+            "{outside:lies|lie} outside the fitted range)].",
             n=Number.count("conversion.n_derived", len(derived)),
             outside=Number.count("conversion.n_outside", outside) if outside else None,
         )
@@ -69,8 +69,8 @@ def _conversion(points, fit, elsewhere=""):
     is_shared = not elsewhere and n_counts < len(points)
     return say(
         "Over {n} systems[ of {data}] with both measures, log₁₀ burden is {a} + {b} · log₁₀ operations (R² "
-        "{r}). [Only {counts} counts of operations differ among them, and the fit takes systems that share "
-        "one for independent. ]A value converted by the fit is derived, not measured, and its prediction "
+        "{r}). [They have only {counts} distinct counts of operations, and the fit treats systems that share "
+        "one as independent. ]A value converted by the fit is derived, not measured, and its prediction "
         "interval is ×/÷ {w} in the middle of the data.",
         data=Name(elsewhere) if elsewhere else None,
         counts=Number.count("conversion.n_operations", n_counts) if is_shared else None,

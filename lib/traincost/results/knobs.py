@@ -117,8 +117,8 @@ def _most(runs, bounds):
     if len(high):
         most = rest.sort_values("bound", ascending=False, kind="stable").head(1).to_dict("records")
         said = say(
-            "{n} {n:setting|settings} could {n:|each }save {tenth} of all hours or more[; nothing else saves "
-            "more than {x} of a run].",
+            "{n} {n:setting|settings} could {n:|each }save {tenth} of all hours or more[; no other setting "
+            "here saves more than {x} of a run].",
             n=Number.count("knobs.n_high", len(high)),
             tenth=Number.of("knobs.high", HIGH_LEVERAGE, percent),
             x=knob_share(most[0], "bound") if most else None,

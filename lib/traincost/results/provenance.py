@@ -71,7 +71,9 @@ def _permutations(effects):
         c=Number.count("effects.n_configurations", n_configurations),
     )
     if n_runs == n_configurations:
-        yield say("No configuration was repeated, so how far repetitions differ is not known.")
+        yield say(
+            "No configuration was repeated among these runs: they do not tell how far repetitions differ."
+        )
 
 
 def _runs_table(frame, by, across):

@@ -137,7 +137,7 @@ def _ends(runs):
     found = runs["evidence"].replace("", NOT_RECORDED).value_counts()
     known = {name: found[name] for name in EVIDENCE if name in found and name != NOT_RECORDED}
     if known:
-        yield say("That they came to their end is known by {rows}.", rows=_tallied("evidence", known))
+        yield say("How it is known that they completed: {rows}.", rows=_tallied("evidence", known))
     if NOT_RECORDED in found:
         yield say(
             "The end of {n} runs is not recorded: they count, as their runtime is known.",

@@ -82,8 +82,8 @@ def _order(runs, started_s):
         return
     n_more = len(rows) - N_NAMED
     sentence = say(
-        "{said} of the variance of when the runs started[, and {more} more]: a machine that changed "
-        "meanwhile would look like its effect.",
+        "{said} of the variance of the order in which the runs started[, and {more} more]: a machine that "
+        "changed meanwhile would look like its effect.",
         said=[
             say(
                 "{f} explains {x}",
