@@ -72,7 +72,7 @@ def test_the_setting_of_the_outer_loop_goes_with_the_order():
     assert list(answer.frame["setting"]) == ["task"]
     assert answer.frame["value"].iloc[0] == pytest.approx(0.94, abs=0.01)
     assert "task explains" in str(answer)
-    assert "when the runs started" in str(answer)
+    assert "of the order in which the runs started" in str(answer)
 
 
 def test_the_demo_ran_task_by_task():
