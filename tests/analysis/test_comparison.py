@@ -14,6 +14,7 @@ from traincost.analysis.comparison import APART, FASTER, NOT_SLOWER, SAME, SLOWE
 from traincost.analysis.decomposition import MIX
 from traincost.analysis.families import holm
 from traincost.analysis.verdicts import TOO_FEW
+from traincost.pages.gathering import Gathered
 from traincost.reading.collection import read_collection
 from traincost.results.comparison import compare
 from traincost.results.decomposition import parts_table
@@ -477,13 +478,37 @@ def started(collection, hours, **config):
 def test_a_changed_setting_is_the_likely_cause_only_alone(hours, hosts, said, unsaid):
     rng, config = np.random.default_rng(14), grid(task=list("abc"), loss=list("xy"))
     sides = [
-        Runs(started(noisy(rng, config), when, host=host, lr=lr))
-        for when, host, lr in zip(hours, hosts, (0.1, 0.2), strict=True)
+        Runs(started(scaled(noisy(rng, config), factor), when, host=host, lr=lr))
+        for when, host, lr, factor in zip(hours, hosts, (0.1, 0.2), (1, 2), strict=True)
     ]
     text = str(compare(*sides).settings).splitlines()[0]
     assert said in text
     assert unsaid not in text
     assert "lr (0.1 before, 0.2 after)" in text
+
+
+@pytest.mark.parametrize("n_changed", range(1, 9))
+def test_a_comparison_of_any_number_of_changed_settings_is_a_page(n_changed):
+    rng, config = np.random.default_rng(18), grid(task=list("abc"), loss=list("xy"))
+    sides = [
+        Runs(noisy(rng, config.assign(**{f"opt{i}": level for i in range(n_changed)}))) for level in (1, 2)
+    ]
+    page = Gathered()
+    for part in compare(*sides).parts.values():
+        page.add(part.data())
+    said = page.report["numbers"]
+    assert said.get("answer.n_more_changed", 0) == max(0, n_changed - 2)
+    assert said.get("changed.n_more", 0) == max(0, n_changed - 5)
+
+
+def test_no_setting_is_the_cause_of_no_change():
+    rng, config = np.random.default_rng(14), grid(task=list("abc"), loss=list("xy"))
+    runs = noisy(rng, config)
+    hours = [range(0, 12, 2), range(1, 12, 2)]
+    sides = [Runs(started(runs, when, host="h1", lr=lr)) for when, lr in zip(hours, (0.1, 0.2), strict=True)]
+    text = str(compare(*sides).settings)
+    assert "Changed setting: lr (0.1 before, 0.2 after)." in text
+    assert "cause" not in text
 
 
 def test_starts_that_are_not_recorded_are_said():

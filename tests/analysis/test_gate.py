@@ -185,6 +185,22 @@ def test_the_command_ends_with_its_outcome_and_writes_files(tmp_path, capsys, fa
     assert "\x1b" not in summary + out
 
 
+def test_settings_of_one_side_are_said_to_be_averaged_over(tmp_path, capsys):
+    for i in range(6):
+        arch, depth = {"arch": f"a{i % 3}"}, {"\x1b[31mdepth": i // 3}
+        write_run(tmp_path / "before" / f"{i}", record(f"{i}", config=arch | depth, runtime_s=60.0 + i))
+        write_run(tmp_path / "after" / f"{i}", record(f"{i}", config=arch, runtime_s=61.0 + i))
+    sides = [str(tmp_path / side) for side in ("before", "after")]
+    files = [str(tmp_path / name) for name in ("out.json", "out.md")]
+    main(["check", *sides, "--max-slowdown", "5%", "--json", files[0], "--markdown", files[1]])
+    out = capsys.readouterr().out
+    assert "averaged over 1 setting that only one side has: " in out
+    assert "depth" in out
+    assert json.loads((tmp_path / "out.json").read_text())["averaged"] == ["\x1b[31mdepth"]
+    assert "| averaged over |" in (tmp_path / "out.md").read_text()
+    assert "\x1b" not in out + (tmp_path / "out.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

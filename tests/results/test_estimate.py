@@ -222,10 +222,8 @@ def test_a_conversion_fitted_elsewhere_is_used_and_named(of, tmp_path):
     of(a={"operations_flop": 1e21}, b={"operations_flop": 1e26})
     found = estimate(tmp_path / "sheet.yaml", conversion=tmp_path / "pairs.yaml").conversion
     assert "Over 4 systems of pairs with both measures" in str(found)
-    assert (
-        "For 2 systems without a recorded hardware burden, the fit estimates it (1 lies outside the fitted range)."
-        in str(found)
-    )
+    said = "For 2 systems without a recorded hardware burden, the fit estimates it (1 lies outside"
+    assert said in str(found)
     assert found.tables["derived"].frame["burden_flop"].iloc[0] == pytest.approx(4e21)
     with pytest.raises(NothingToReport, match=r"sheet\.yaml' has no three systems with both measures"):
         estimate(tmp_path / "pairs.yaml", conversion=tmp_path / "sheet.yaml")

@@ -52,6 +52,7 @@ class Check:
     n_configurations: int
     n_unpaired: int
     changed: tuple  # shared settings that differ, as text
+    averaged: tuple = ()  # settings that vary on one side only and are absent from the other; averaged over
     df: int = 0  # of the scatter of the change; 0 where there is nothing to estimate it from
     spread: float = np.nan  # SD of a configuration's log change (of a single one: a pair's); NaN likewise
     # Configurations (of a single one: pairs) that would tell, if the change and its spread stayed what they
@@ -153,6 +154,7 @@ def _checked(before, after, pairing, of_after, outcome, max_slowdown, max_lost, 
         n_before=len(np.unique(pairing.of_before)),
         lost=tuple(_named(pairing.configurations.iloc[int(row)]) for row in lost),
         n_lost_runs=int(np.isin(pairing.of_before, lost).sum()),
+        averaged=tuple(pairing.averaged),
         failed={str(status): int(n) for status, n in failed.items()},
         max_lost=max_lost,
         **found,

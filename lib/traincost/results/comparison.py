@@ -107,16 +107,16 @@ def compare(before, after, *, pair_by=None, renamed=None, name=""):
             scores_table(columns),
             More(say("Every score and cost column, with intervals"), (columns_table(columns),)),
         ),
-        "settings": (pairing.changed, *_settings(pairing, where, first, second)),
+        "settings": (pairing.changed, *_settings(pairing, where, changes.iloc[0], first, second)),
     }
     label = f"{before.label} → {after.label}"
     more = {**after.more, "before_runs": before.more["runs"]}
     return Result.of_parts("compare", changes, parts, name, label, more)
 
 
-def _settings(pairing, where, first, second):
+def _settings(pairing, where, overall, first, second):
     return (
-        _changed_settings(pairing, where),
+        _changed_settings(pairing, where, overall),
         _how_paired(pairing, first, second),
         settings_table(pairing.changed),
         More(
@@ -126,10 +126,11 @@ def _settings(pairing, where, first, second):
     )
 
 
-def _changed_settings(pairing, where):
+def _changed_settings(pairing, where, overall):
     """The shared settings that differ, and whether they may be called the likely cause of a change."""
     places = {setting for setting, *_ in where.places}
     rows = pairing.changed[~pairing.changed["setting"].isin(places)]
+    has_changed = overall["verdict"] in (analysis.SLOWER, analysis.FASTER)
     machine = _machine(where)
     if not len(rows):
         return [_no_setting(), *machine]
@@ -140,7 +141,7 @@ def _changed_settings(pairing, where):
     said = say(
         "Changed {n:setting|settings}{cause}: {s}.",
         n=len(rows),
-        cause=", the likely cause" if where.allow_a_cause else "",
+        cause=", the likely cause" if where.allow_a_cause and has_changed else "",
         s=with_more(listed, len(rows), "changed.n_more"),
     )
     return [said if where.allow_a_cause else join([said, *machine])]
@@ -377,7 +378,7 @@ def _with(changed):
         say("{s} at {b} instead of {a}", s=Name(row.setting), a=Name(row.before), b=Name(row.after))
         for row in changed.head(N_CHANGED).itertuples()
     ]
-    return say("With {l},", l=with_more(listed, len(changed), "changed.n_more", "more changed"))
+    return say("With {l},", l=with_more(listed, len(changed), "answer.n_more_changed", "more changed"))
 
 
 def _mean_took(made_of, has_lead):

@@ -79,7 +79,16 @@ def _compared(check):
     said = _SAID[check.of_pairs].format(share_text(check.max_slowdown))
     n, k = check.n_pairs, check.n_configurations
     pairs = f"{n} {plural(n, 'pair')} of runs in {k} {plural(k, 'configuration')}"
-    return [f"{said}: {_change(check)}", pairs, *_lacks(check), *_drift(check)]
+    return [f"{said}: {_change(check)}", pairs, *_averaged(check), *_lacks(check), *_drift(check)]
+
+
+def _averaged(check):
+    """Say which settings were not compared: where they are many, these may be two sweeps of other things."""
+    if not check.averaged:
+        return []
+    n = len(check.averaged)
+    listed = ", ".join([*check.averaged[:MAX_NAMED], *(["others"] if n > MAX_NAMED else [])])
+    return [f"averaged over {n} {plural(n, 'setting')} that only one side has: {listed}"]
 
 
 def reasons(check):
@@ -175,6 +184,7 @@ def as_markdown(check):
         ("runs that did not complete", f"{check.n_failed:,}"),
         ("lost at most", f"{check.max_lost:,}"),
     ]
+    rows += [("averaged over", ", ".join(map(markdown_text, check.averaged)))] if check.averaged else []
     rows += [("what was lost", text) for text in _losses(check)]
     rows += [("what lacks", text) for text in _lacks(check)] + [("drift", text) for text in _drift(check)]
     body = "".join(f"| {name} | {value} |\n" for name, value in rows)
