@@ -37,12 +37,24 @@ def result(numbers, name="made", prefix="", **changes):
 
 def test_a_number_with_two_values_is_refused():
     page = Gathered()
-    page.add(result({"a": 1.0}))
+    page.add(result({"a": 1.0}, name="made.first"))
     page.add(result({"a": 1.0 + 1e-12, "b": 2}, name="other"))
-    with pytest.raises(RefusedNotebook, match=r"the number 'a' is 1.0 and 2.0 on.*third\(…, name="):
-        page.add(result({"a": 2.0}, name="third"))
-    page.add(result({"a": 2.0}, name="third", prefix="second"))
+    with pytest.raises(RefusedNotebook, match=r"the number 'a' is 1.0 and 2.0 on.*made\(…, name="):
+        page.add(result({"a": 2.0}, name="made.third"))
+    page.add(result({"a": 2.0}, name="made.third", prefix="second"))
     assert page.report["numbers"] == {"a": 1.0, "b": 2, "second.a": 2.0}
+
+
+def test_results_of_two_names_keep_their_numbers_apart():
+    page = Gathered()
+    assert page.add(result({"plan.hours": 1.0, "n": 36}, name="plan")) == ("", False)
+    assert page.add(result({"plan.hours": 2.0, "n": 36}, name="remaining")) == ("remaining", False)
+    assert page.report["numbers"] == {
+        "plan.hours": 1.0,
+        "n": 36,
+        "remaining.plan.hours": 2.0,
+        "remaining.n": 36,
+    }
 
 
 def test_the_longest_beginning_that_holds_the_value_decides():

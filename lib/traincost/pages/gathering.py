@@ -24,6 +24,7 @@ class Gathered:
             "versions": {},
         }
         self._holds, self._captions, self._of, self._shown = {}, {}, {}, {}
+        self._said_by = {}  # key of a number to the answer that said it first
 
     def add(self, result):
         """Take one result in, as `results.result.Result.data` makes it.
@@ -32,12 +33,14 @@ class Gathered:
         `RefusedNotebook` where another result has the same name and other numbers.
         """
         prefix = self._prefix(result)
+        if self._says_otherwise(result, prefix):
+            prefix = ".".join(filter(None, [result["name"], prefix]))
         place = (result["name"], prefix)
         if place in self._shown:
             if self._shown[place] != result:
                 raise RefusedNotebook(
                     f"two different results are called {'.'.join(filter(None, place[::-1]))!r}; give one of "
-                    f"them a name of its own, as in {result['name'].partition('.')[0]}(…, name='second')"
+                    f"them a name of its own, as in {_answer(result)}(…, name='second')"
                 )
             return prefix, True
         self._shown[place] = result
@@ -58,14 +61,22 @@ class Gathered:
             else ".".join(filter(None, [result["of"], result["prefix"]]))
         )
 
+    def _says_otherwise(self, result, prefix):
+        """Say whether another answer has a number of this one's with another value."""
+        numbers, own = self.report["numbers"], _answer(result)
+        return any(
+            self._said_by.get(name, own) != own and not _is_one(numbers[name], value)
+            for name, value in _named(result["numbers"], prefix)
+        )
+
     def _numbers(self, result, prefix):
-        for name, value in result["numbers"].items():
-            name = f"{key(prefix)}.{name}" if prefix else name
+        for name, value in _named(result["numbers"], prefix):
             first = self.report["numbers"].setdefault(name, value)
-            if first != value and not _close(first, value):
+            self._said_by.setdefault(name, _answer(result))
+            if not _is_one(first, value):
                 raise RefusedNotebook(
                     f"the number {name!r} is {first!r} and {value!r} on one page; give one of the results a "
-                    f"name of its own, as in {result['name'].partition('.')[0]}(…, name='second')"
+                    f"name of its own, as in {_answer(result)}(…, name='second')"
                 )
 
     def _places(self, result, prefix):
@@ -107,6 +118,20 @@ class Gathered:
 
     def _tables_first(self, beginning):
         return sorted(self._holds[beginning], key=lambda held: held[0].startswith("figure-"))
+
+
+def _answer(result):
+    """Return the name of the answer that a result is, or is a part of."""
+    return result["name"].partition(".")[0]
+
+
+def _named(numbers, prefix):
+    """Return (key on the page, value) of the numbers of a result with a prefix."""
+    return [(f"{key(prefix)}.{name}" if prefix else name, value) for name, value in numbers.items()]
+
+
+def _is_one(a, b):
+    return a == b or _close(a, b)
 
 
 def _holds(values, value):
