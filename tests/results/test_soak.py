@@ -5,6 +5,7 @@ Pages of them take minutes: eight are built here, more by
 """
 
 import json
+import math
 import os
 import random
 import re
@@ -31,6 +32,7 @@ ANSWERS = ("summary", "effects", "levels", "occurrences", "shares", "knobs", "co
 PAGES = range(1, 9)  # seeds of which whole pages are built
 PAGE_BYTES = 2 * 2**20  # of a page, and of its JSON; what these collections hold is far larger
 N_ANSWERS = 2  # of a collection, to stay within a minute in all
+TWO_VALUES = "one key has two values"
 LONG_FIGURE = re.compile(r"\d[\d,]{60,}")
 
 NAMES = [
@@ -130,8 +132,18 @@ def answered(root, names=ANSWERS):
         except (NothingToReport, ParameterError) as problem:
             said.append(str(problem))
         else:
-            said += [repr(result), json.dumps(result._repr_mimebundle_(), default=str)]
+            said += [repr(result), json.dumps(result._repr_mimebundle_(), default=str), *two_values(result)]
     return "\n".join(said)
+
+
+def two_values(result):
+    """Return what is wrong with the keys of an answer: a number said with two values."""
+    found, wrong = {}, []
+    for number in (number for sentence in result.sentences for number in sentence.numbers()):
+        first = found.setdefault(number.key, number.value)
+        if first != number.value and not math.isclose(first, number.value, rel_tol=1e-9):
+            wrong.append(f"{TWO_VALUES}: {number.key} is {first} and {number.value}")
+    return wrong
 
 
 def limited(root, report, names):
@@ -141,8 +153,8 @@ def limited(root, report, names):
     resource.setrlimit(resource.RLIMIT_AS, (have + MEMORY_BYTES, have + MEMORY_BYTES))
     signal.alarm(TIME_S)
     try:
-        found = LONG_FIGURE.search(answered(root, names))
-        report.write_text(f"printed {found[0][:80]}" if found else "")
+        found = re.search(rf"{LONG_FIGURE.pattern}|{TWO_VALUES}.*", answered(root, names))
+        report.write_text(f"printed {found[0][:200]}" if found else "")
     except BaseException:
         report.write_text(traceback.format_exc()[-1500:])
     os._exit(0)
