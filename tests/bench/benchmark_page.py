@@ -13,7 +13,7 @@ from benchmarks import judged, missed
 from traincost.pages import publish
 from traincost.printing import significant, time_unit
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, label_rows, plain_log_axis
-from traincost.results.prose import Name, Number, key, plural, say
+from traincost.results.prose import N_LISTED, Name, Number, key, plural, say
 from traincost.results.result import Headline, Items, Result
 from traincost.results.svg import MUTED, SERIES
 from traincost.results.tables import Heading, Table
@@ -72,7 +72,12 @@ def summary(found):
             targets=plural(len(rows), "target is", "targets are"),
         )
     )
-    return [*said, *map(_miss, late.itertuples())]
+    room = N_LISTED - len(said)
+    listed = late if len(late) <= room else late.head(room - 1)
+    said += map(_miss, listed.itertuples())
+    if n_more := len(late) - len(listed):
+        said.append(say("{n} more are missed: the table has all.", n=Number.count("targets.n_more", n_more)))
+    return said
 
 
 def _miss(row):
