@@ -50,6 +50,20 @@ def test_every_figure_is_looked_at(drawings):
     assert set(drawings) == set(NAMES)
 
 
+@pytest.mark.filterwarnings("ignore:Glyph .* missing from font")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_figure_that_is_saved_holds_all_its_words(answers, name):
+    [found] = [answer.figures[name] for answer in answers.values() if name in answer.figures]
+    figure = found.plot()
+    figure.draw_without_rendering()
+    (left, bottom), (right, top) = figure.get_tightbbox().get_points()
+    width, height = figure.get_size_inches()
+    assert min(left, bottom, width - right, height - top) > -0.02
+    for legend in figure.legends:
+        axes = figure.axes[0].get_tightbbox()
+        assert legend.get_window_extent().y1 <= axes.y0
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_figure_is_one_light_svg_without_style_or_script(drawings, name):
     root = ElementTree.fromstring(drawings[name].svg)

@@ -87,9 +87,9 @@ class Figure(Captioned):
         """Return it as a matplotlib figure with its legend, to restyle and save."""
         with _style():
             figure, legend = self.draw(self.frame, *self.args)
-            handles = [_handle(mark, text) for mark, text in legend]
-            if handles:
-                figure.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, 0), frameon=False)
+            figure.set_layout_engine("constrained")
+            if legend:
+                _add_legend(figure, legend)
             return figure
 
     def drawing(self):
@@ -119,6 +119,13 @@ def _style(width=WIDTH):
         # On a page, text is set by the browser; what DejaVu Sans lacks is not missing there.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         yield
+
+
+def _add_legend(figure, words):
+    """Set a legend below a figure, which becomes higher by it: its axes keep their size."""
+    handles = [_handle(mark, text) for mark, text in words]
+    legend = figure.legend(handles=handles, loc="outside lower left", frameon=False)
+    figure.set_figheight(figure.get_figheight() + legend.get_window_extent().height / figure.dpi)
 
 
 def _handle(mark, text):

@@ -241,9 +241,10 @@ class Result:
             There is no such figure.
         """
         known = self.figures
-        if not known or (figure is not None and figure not in known):
-            allowed = ", ".join(known) or "none, as this result has no figure"
-            raise ValueError(f"`figure` must be one of {allowed}; got {brief(figure)}")
+        if not known:
+            raise ValueError(f"{self.name} has no figure of these runs; `.frame` has its numbers, to plot")
+        if figure is not None and figure not in known:
+            raise ValueError(f"`figure` must be one of {', '.join(known)}; got {brief(figure)}")
         return known[figure or next(iter(known))].plot()
 
     def named(self, name):
