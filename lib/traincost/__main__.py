@@ -407,7 +407,8 @@ def _answered(plan, asked):
     runs = read(asked["runs_dir"], **{name: asked[name] for name in names if name in asked})
     both = {name: asked[name] for name in ("levels", "devices", "price_per_hour", "currency")}
     if asked["remaining"]:
-        return plan.remaining(runs, seeds=asked["seeds"], at_once=asked["at_once"], **both)
+        now = {name: asked[name] for name in ("seeds", "at_once", "at_work")}
+        return plan.remaining(runs, **now, **both)
     return plan.plan(runs, seeds=asked["seeds"] or 1, knobs=asked["knobs"], **both)
 
 

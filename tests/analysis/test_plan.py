@@ -129,7 +129,7 @@ def test_levels_of_numbers_are_found_however_they_are_written():
     [
         ({"levels": {"task": ["zz"]}}, "task was never run with 'zz', so nothing is known of it"),
         ({"levels": {"beta": [1]}}, "must name settings that the model holds (task, loss), got 'beta'"),
-        ({"levels": {"task": "a"}}, "task must be a list of levels, got 'a'"),
+        ({"levels": {"task": {}}}, "task must be a list of levels, got {}"),
         ({"seed": 3}, "a plan has the keys levels, seeds,"),
         ({"seeds": 0}, "`seeds` must be a whole number above zero, got 0"),
         ({"seeds": True}, "`seeds` must be a whole number above zero"),

@@ -61,6 +61,36 @@ def test_an_answer_in_the_place_of_runs_is_named(good):
         tc.shares(tc.effects(good["runs"]))
 
 
+def test_a_choice_of_the_runs_is_no_argument_of_an_answer(good):
+    said = r"`rows` is chosen for all answers about the runs: tc.read\(…, rows=…\) or runs.choosing\(rows=…\)"
+    with pytest.raises(ParameterError, match=said):
+        tc.effects(good["runs"], rows="task_name")
+
+
+def test_an_unknown_argument_is_refused_with_the_nearest(good):
+    with pytest.raises(ParameterError, match="'respons' is not a parameter; did you mean 'response'"):
+        tc.effects(good["runs"], respons="x")
+    with pytest.raises(ParameterError, match="'replicate' is not a parameter; did you mean 'replicates'"):
+        tc.read("runs", replicate="seed")
+
+
+def test_an_unknown_choice_is_refused_with_the_nearest(good):
+    with pytest.raises(ParameterError, match="'row' is not a parameter; did you mean 'rows'"):
+        good["runs"].choosing(row="task_name")
+
+
+@pytest.mark.parametrize("levels", [["sorting"], ("sorting",), "sorting", pd.Series(["sorting"]).unique()])
+def test_planned_levels_are_a_list_an_array_or_one(good, levels):
+    found = tc.plan(good["runs"], {"task_name": levels})
+    assert found.frame["level.task_name"].iloc[:-1].unique().tolist() == ["sorting"]
+
+
+@pytest.mark.parametrize("levels", [[], {}, None])
+def test_planned_levels_of_another_kind_are_refused(good, levels):
+    with pytest.raises(ParameterError, match="`levels`: task_name must be a list of levels, got"):
+        tc.plan(good["runs"], {"task_name": levels})
+
+
 @pytest.mark.parametrize("value", [pd.DataFrame({"a": [1, 2]}), object(), None, 3])
 def test_reading_what_is_no_path_is_refused_in_one_line(value):
     with pytest.raises(NothingToReport, match="`runs_dir` must be a path, got ") as refused:

@@ -45,6 +45,19 @@ def test_what_remains_is_said_with_its_end_and_money(under_way):
     assert found.html().count("<tr>") == 4  # the header, two combinations, and the whole
 
 
+def test_runs_that_were_killed_can_be_said_to_be(under_way, capsys):
+    at_work = remaining(read(under_way))
+    assert "if none is, at_work set to false" in str(at_work)
+    killed = remaining(read(under_way), at_work=False)
+    text = str(killed)
+    assert text.startswith("4 runs of 6 combinations remain, 0 of them at work. They take ")
+    assert "at_work" not in text
+    assert killed.frame.iloc[-1][["n_at_work", "n_to_run"]].tolist() == [0, 4]
+    assert killed.numbers["plan.failed_share"] > at_work.numbers["plan.failed_share"]
+    assert main(["plan", str(under_way), "--remaining", "-p", "at_work", "false"]) == 0
+    assert capsys.readouterr().out.startswith("4 runs of 6 combinations remain, 0 of them at work")
+
+
 def test_nothing_remains_of_a_whole_grid(under_way):
     whole = read(under_way).where(task=["a"])
     assert str(remaining(whole)) == "Nothing remains: each of the 3 combinations of the grid was run 2 times."

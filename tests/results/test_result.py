@@ -96,7 +96,7 @@ def test_a_plot_can_be_restyled_and_saved(answers, tmp_path):
     assert (tmp_path / "mine.pdf").stat().st_size > 1_000
     with pytest.raises(ValueError, match="`figure` must be one of cells, levels; got 'cell'"):
         answers["levels"].plot("cell")
-    with pytest.raises(ValueError, match="provenance has no figure of these runs; `.frame` has"):
+    with pytest.raises(ValueError, match="provenance has no figure of these runs"):
         answers["provenance"].plot()
 
 

@@ -396,6 +396,8 @@ def checked(proposal):
         if name not in DEFAULTS:
             raise ParameterError(f"a plan has the keys {', '.join(DEFAULTS)}; got {brief(name)}")
     filled = {**DEFAULTS, **proposal}
+    if isinstance(filled["levels"], dict):
+        filled["levels"] = {name: _listed(levels) for name, levels in filled["levels"].items()}
     for name, kind in (("levels", dict), ("knobs", list), ("replicates", list), ("currency", str)):
         require(isinstance(filled[name], kind), name, f"a {kind.__name__}", filled[name])
     for name, levels in filled["levels"].items():
@@ -408,3 +410,13 @@ def checked(proposal):
     is_number = isinstance(price, int | float) and not isinstance(price, bool)
     require(price is None or (is_number and price > 0), "price_per_hour", "a number above zero", price)
     return filled
+
+
+def _listed(levels):
+    """Return one level, or an array of them, as a list; what is neither stays, to be refused."""
+    levels = levels.tolist() if hasattr(levels, "tolist") else levels
+    return list(levels) if isinstance(levels, tuple) else [levels] if _is_level(levels) else levels
+
+
+def _is_level(value):
+    return isinstance(value, str | int | float)

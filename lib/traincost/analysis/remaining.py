@@ -99,6 +99,12 @@ def remaining(runs, described, excluded, proposal, at_once=None):
     )
 
 
+def ended(excluded):
+    """Return the runs that did not complete, with those at work as killed: nothing recorded their end."""
+    status = excluded["status"]
+    return excluded.assign(status=status.mask(status.isin(AT_WORK), "killed"))
+
+
 def _refuse_no_grid(factors, levels):
     for field in factors:
         many = field.kind == "numeric" and field.n_levels > _fields.MAX_NUMERIC_LEVELS

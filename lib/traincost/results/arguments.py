@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from numbers import Real
 
-from traincost.errors import ParameterError, brief
+from traincost.errors import ParameterError, brief, refuse_unknown
 from traincost.results import checks
 
 
@@ -21,6 +21,8 @@ def checked(function):
 
     @functools.wraps(function)
     def asked(*arguments, **named):
+        for name in named:
+            _refuse_unknown(name, takes.parameters)
         for name, value in takes.bind(*arguments, **named).arguments.items():
             default = takes.parameters[name].default
             if value is not default:
@@ -28,6 +30,17 @@ def checked(function):
         return function(*arguments, **named)
 
     return asked
+
+
+def _refuse_unknown(name, known):
+    from traincost.results.runs import CHOICES
+
+    if name in CHOICES and name not in known:
+        raise ParameterError(
+            f"`{name}` is chosen for all answers about the runs: tc.read(…, {name}=…) or "
+            f"runs.choosing({name}=…)"
+        )
+    refuse_unknown(name, known)
 
 
 def _check(function, name, value, default):
@@ -72,6 +85,8 @@ def _result_of(name):
 
 
 def _as_default(default):
+    if isinstance(default, bool):
+        return _BOOLEAN
     if isinstance(default, str):
         return _TEXT
     return _NUMBER if isinstance(default, Real) else ("", lambda value: True)
@@ -83,6 +98,7 @@ _NUMBER = (
     "a number",
     lambda value: isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value),
 )
+_BOOLEAN = "true or false", lambda value: isinstance(value, bool)
 _MAPPING = "a mapping", lambda value: isinstance(value, Mapping)
 _NAMES = "a name, or a list of names such as [seed]", _are_names
 _PATH = "a path", _is_path

@@ -89,7 +89,7 @@ def plan(runs, levels=None, *, seeds=1, knobs=None, devices=1, price_per_hour=No
         }
     )
     table = analysis.plan(runs.frame, runs.described, proposal, runs.timing if knobs else None, runs.excluded)
-    said = [_whole(table, currency), *_with_knobs(table), *_failed(runs, table)]
+    said = [_whole(table, currency), *_with_knobs(table), *_failed(runs.frame, runs.excluded, table)]
     said += [*_never_run(table), *_trust(runs, table)]
     return _shown("plan", runs, name, table, said, _table(table, currency, len(runs)), proposal)
 
@@ -149,9 +149,9 @@ def _with_knobs(table):
         )
 
 
-def _failed(runs, table):
+def _failed(runs, excluded, table):
     """What failed runs would add, if they took the share of all hours that they took so far."""
-    lost = analysis.failed_share(runs.frame, runs.excluded)
+    lost = analysis.failed_share(runs, excluded)
     if lost:
         yield say(
             "Failed runs took {share} of all hours so far: the same share would add {hours}.",
@@ -282,7 +282,16 @@ def _level_headings(frame):
 
 @arguments.checked
 def remaining(
-    runs, levels=None, *, seeds=None, devices=1, price_per_hour=None, currency="USD", at_once=None, name=""
+    runs,
+    levels=None,
+    *,
+    seeds=None,
+    devices=1,
+    price_per_hour=None,
+    currency="USD",
+    at_once=None,
+    at_work=True,
+    name="",
 ):
     """Say what is left of the grid that some runs are part of.
 
@@ -301,6 +310,8 @@ def remaining(
     currency : str
     at_once : int, optional
         Runs at one time; as observed from starts and runtimes, if left out.
+    at_work : bool
+        Whether runs without an end are at work still; if not, they were killed, and are to run again.
     name : str
         Stands before the keys of its numbers on a page.
 
@@ -333,11 +344,17 @@ def remaining(
         {**asked, "seeds": 1 if seeds is None else seeds, "replicates": list(runs.replicates)}
     )
     proposal["seeds"] = seeds  # None: as many as were seen
-    found = left.remaining(runs.frame, runs.described, runs.excluded, proposal, at_once)
+    excluded = runs.excluded if at_work else left.ended(runs.excluded)
+    found = left.remaining(runs.frame, runs.described, excluded, proposal, at_once)
     table = found.frame
     said = [_whole_left(found, currency)]
     if len(table) > 1:
-        said += [_until(found), *_failed(runs, table), *_never_run(table), *_trust(runs, table)]
+        said += [
+            _until(found),
+            *_failed(runs.frame, excluded, table),
+            *_never_run(table),
+            *_trust(runs, table),
+        ]
     said += _unsure(found)
     block = _left_table(table, currency, len(runs)) if len(table) > 1 else None
     proposal["at_once"] = at_once
@@ -396,6 +413,11 @@ def _unsure(found):
             "{n} {n:run is|runs are} at work longer than nearly all that was predicted, and {n:is|are} taken "
             "to end now.",
             n=Number.count("remaining.n_overdue", found.n_overdue),
+        )
+    if found.frame.iloc[-1]["n_at_work"]:
+        yield say(
+            "A run that recorded no end is taken to be at work: if none is, at_work set to false plans to "
+            "run it again."
         )
     if found.n_unknown:
         yield say(

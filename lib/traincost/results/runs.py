@@ -5,6 +5,7 @@ when it is first asked for, and once.
 """
 
 import functools
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -13,13 +14,18 @@ import pandas as pd
 from traincost.analysis import effects, fields, knobs, levels, order, sections, subsets
 from traincost.analysis.kinds import checked_kinds
 from traincost.analysis.knobs import knobs_of
-from traincost.errors import ParameterError, brief
+from traincost.errors import ParameterError, brief, refuse_unknown
 from traincost.printing import TimeUnit, time_unit
 from traincost.reading.collection import Collection, read_collection
 from traincost.reading.formats.table import Table as TableColumns
 from traincost.results.snapshot import nothing_chosen, snapshot
 from traincost.results.tables import MAX_RUNS
 from traincost.words import short_names
+
+# What is chosen of runs for all the answers about them, by `read` or `Runs.choosing`.
+CHOICES = (
+    "replicates", "factors", "rows", "columns", "knobs", "cadence_section", "section_kinds", "shared_settings"
+)  # fmt: skip
 
 
 def read(
@@ -98,8 +104,10 @@ def read(
     try:
         columns_of_table = TableColumns(**table)
     except TypeError:
-        unknown = sorted(set(table) - set(TableColumns.__dataclass_fields__))
-        raise ParameterError(f"`read` has no parameter {unknown[0]!r}") from None
+        known = [*inspect.signature(read).parameters, *TableColumns.__dataclass_fields__]
+        for name in table:
+            refuse_unknown(name, [name for name in known if name != "table"])
+        raise
     collection = read_collection(
         runs_dir,
         format,
@@ -320,6 +328,8 @@ class Runs:
 
     def choosing(self, **choices):
         """Return the same runs with other choices: ``rows``, ``columns``, ``replicates``, ``knobs``, …"""
+        for name in choices:
+            refuse_unknown(name, CHOICES)
         for name in ("replicates", "factors"):
             if name in choices:
                 choices[name] = listed(name, choices[name])
