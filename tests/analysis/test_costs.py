@@ -4,9 +4,11 @@ import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import collection_of, grid, record, write_run
 
+import traincost as tc
 from traincost.analysis import costs as analysis
 from traincost.errors import ParameterError
 from traincost.printing import plain
@@ -144,6 +146,45 @@ def test_money_and_energy_are_parameters_times_hours(collection):
         in text
     )
     assert "8.0 h of it went into 1 run that no statistic includes" in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said", "heading"),
+    [
+        (
+            [np.nan, np.nan],
+            "The 3 runs took 1.0 h of device time at 1 device a run; 2 more, left out",
+            "not known",
+        ),
+        (
+            [7200.0, np.nan],
+            "2.0 h of it went into 1 run that no statistic includes; 1 more took",
+            "where it is",
+        ),
+        ([7200.0, 3600.0], "3.0 h of it went into 2 runs that no statistic includes.", "counted here"),
+    ],
+)
+def test_only_runs_of_known_time_are_said_to_have_taken_it(collection, seconds, said, heading):
+    excluded = pd.concat([collection.excluded] * 2, ignore_index=True).assign(runtime_s=seconds)
+    found = costs(Runs(dataclasses.replace(collection, excluded=excluded), rows="task"))
+    assert said in str(found)
+    notes = {h.name: h.note for h in found.tables["spent"].headings}
+    assert heading in notes["n_excluded"]
+
+
+def test_a_copy_of_a_run_costs_nothing(tmp_path):
+    for i in range(4):
+        write_run(tmp_path / f"{i}", record(f"{i}", config={"task": "ab"[i % 2]}, runtime_s=900.0))
+        write_run(tmp_path / f"copy{i}", (tmp_path / f"{i}" / "run.json").read_bytes())
+    runs = tc.read(tmp_path)
+    found = costs(runs)
+    assert str(found).startswith(
+        "The 4 runs took 1.0 h of device time at 1 device a run; no other run took any."
+    )
+    assert "4 copies of runs are not counted" in str(found)
+    assert found.numbers["spent.device_hours"] == 1.0
+    assert "4 duplicate)." in str(runs)
+    assert "4 more runs are left out of every statistic" in str(tc.summary(runs))
 
 
 def test_without_prices_there_is_no_money(collection):

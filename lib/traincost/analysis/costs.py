@@ -16,6 +16,7 @@ from traincost.words import natural, unique
 _COLUMNS = ("column", "mean", "std", "min", "max", "n", "n_runs", "shared_process")
 # The name and the seed of a run are no part of its configuration.
 _NOT_SETTINGS = (f"{PREFIX}name", f"{PREFIX}seed")
+COPY = "duplicate"  # status of a copy of a run: what it took is what the run took
 MANY_UNFINISHED = 0.2  # of a level's runs: its means are of the short ones
 
 
@@ -186,11 +187,11 @@ def spent(collection, by=None, devices=1, price_per_hour=None, power_w=None):
     -------
     DataFrame
         A row per level and `fields.ALL_RUNS` last: ``level``, ``n_runs``, ``runtime_s``
-        (completed), ``n_excluded``, ``excluded_s`` (of runs left out, as far as known;
-        NaN where of none), ``device_hours`` (both), and ``money``, ``energy_kwh`` where their
-        parameter is given.
+        (completed), ``n_excluded`` (copies aside), ``n_timed`` of these (whose time is known),
+        ``excluded_s`` (their time; NaN where of none), ``device_hours`` (both), and ``money``,
+        ``energy_kwh`` where their parameter is given.
     """
-    runs, excluded = collection.runs, collection.excluded
+    runs, excluded = collection.runs, _without_copies(collection.excluded)
     parts = [([fields.ALL_RUNS], np.zeros(len(runs), int), np.zeros(len(excluded), int))]
     if by and (column := PREFIX + by) in runs:
         both = pd.concat([runs[column], excluded.get(column, pd.Series(dtype=runs[column].dtype))])
@@ -211,10 +212,23 @@ def spent_members(collection, by):
     column = PREFIX + by
     if column not in collection.runs:
         return {}
-    parts = [part for part in (collection.runs, collection.excluded) if column in part and len(part)]
+    parts = [
+        part
+        for part in (collection.runs, _without_copies(collection.excluded))
+        if column in part and len(part)
+    ]
     both = pd.concat([part[["run_id", column]] for part in parts], ignore_index=True)
     codes, labels, _ = fields.levels(both[column])
     return ids_by_level(both["run_id"], codes, labels)
+
+
+def lost_s(excluded):
+    """Return the known seconds of each run left out, copies aside: a copy took nothing itself."""
+    return _without_copies(excluded)["runtime_s"].clip(lower=0).dropna()
+
+
+def _without_copies(excluded):
+    return excluded[excluded["status"] != COPY]
 
 
 def _spent(levels, here, there, runs, excluded):
@@ -226,14 +240,15 @@ def _spent(levels, here, there, runs, excluded):
         left_s = left_out["runtime_s"].clip(lower=0).to_numpy(dtype=float)
     known, n_excluded = np.isfinite(left_s), np.bincount(there, minlength=n)
     seconds = np.bincount(there[known], left_s[known], minlength=n)
-    is_unknown = (n_excluded > 0) & (np.bincount(there[known], minlength=n) == 0)
+    n_timed = np.bincount(there[known], minlength=n)
     return pd.DataFrame(
         {
             "level": levels,
             "n_runs": np.bincount(here, minlength=n),
             "runtime_s": np.bincount(here, runs["runtime_s"], minlength=n),
             "n_excluded": n_excluded,
-            "excluded_s": np.where(is_unknown, np.nan, seconds),
+            "n_timed": n_timed,
+            "excluded_s": np.where((n_excluded > 0) & (n_timed == 0), np.nan, seconds),
         }
     )
 

@@ -64,7 +64,11 @@ def costs(runs, by=None, *, devices=1, price_per_hour=None, currency="USD", powe
     return Result.showing(
         "costs",
         table,
-        [*_money(spent, devices, price_per_hour, currency, power_w), *_many_unfinished(missing)],
+        [
+            *_money(spent, devices, price_per_hour, currency, power_w),
+            *_copies(runs.excluded),
+            *_many_unfinished(missing),
+        ],
         by_level if len(spent) > 1 else More(say("Time spent, in numbers"), (by_level,)),
         *beside_costs(runs),
         More(
@@ -143,7 +147,7 @@ def _money(table, devices, price_per_hour, currency, power_w):
     yield say(
         "{n:|The }{n} {n:run|runs} took {h} of device time at {d} {d:device|devices} a run[: {spent}]; "
         "{left}.",
-        n=Number.count("spent.n_runs", total["n_runs"] + total["n_excluded"]),
+        n=Number.count("spent.n_runs", total["n_runs"] + total["n_timed"]),
         h=Number.hours("spent.device_hours", total["device_hours"]),
         d=Number.count("spent.devices", devices),
         spent=parts,
@@ -151,16 +155,26 @@ def _money(table, devices, price_per_hour, currency, power_w):
     )
 
 
+def _copies(excluded):
+    if n := int((excluded["status"] == analysis.COPY).sum()):
+        yield say(
+            "{n} {n:copy|copies} of runs {n:is|are} not counted: what a copy took is what its run took.",
+            n=Number.count("excluded.n_copies", n),
+        )
+
+
 def _left_out(total, devices):
     if not total["n_excluded"]:
-        return "no run was left out"
-    left = Number.count("excluded.n", total["n_excluded"])
-    if not total["excluded_s"] > 0:
-        return say("{n} more, left out of every statistic, took an unknown time", n=left)
+        return "no other run took any"
+    n_untimed = total["n_excluded"] - total["n_timed"]
+    untimed = Number.count("excluded.n_untimed", n_untimed) if n_untimed else None
+    if not total["n_timed"]:
+        return say("{n} more, left out of every statistic, took an unknown time", n=untimed)
     return say(
-        "{t} of it went into {n} {n:run|runs} that no statistic includes",
-        n=left,
+        "{t} of it went into {n} {n:run|runs} that no statistic includes[; {more} more took an unknown time]",
+        n=Number.count("excluded.n_timed" if n_untimed else "excluded.n", total["n_timed"]),
         t=Number.hours("spent.excluded_device_hours", total["excluded_s"] / 3600 * devices),
+        more=untimed,
     )
 
 
@@ -272,7 +286,7 @@ def _spent_table(frame, name, currency, members, runs):
             Heading("spent_s", "time", part_of(whole)),
             None if alike else Heading("n_runs", "runs", count, hide_on_phone=True),
             total["n_excluded"]
-            and Heading("n_excluded", "left out", count, "their time is counted here", hide_on_phone=True),
+            and Heading("n_excluded", "left out", count, _counted(total), hide_on_phone=True),
             "money" in frame and Heading("money", currency, money, hide_on_phone=True),
         ),
         shown.drop(columns="mean_s"),
@@ -287,6 +301,12 @@ def _spent_table(frame, name, currency, members, runs):
         else None,
         rows="row",
     )
+
+
+def _counted(total):
+    if total["n_timed"] == total["n_excluded"]:
+        return "their time is counted here"
+    return "their time is counted here where it is known" if total["n_timed"] else "their time is not known"
 
 
 def _unfinished_table(frame, name):

@@ -4,6 +4,7 @@
 import pandas as pd
 
 from traincost.analysis import levels, subsets
+from traincost.analysis.costs import lost_s
 from traincost.analysis.verdicts import CHANCE
 from traincost.columns import PREFIX
 from traincost.printing import count, time_text
@@ -167,7 +168,7 @@ def _excluded(table):
     """How many runs were left out, why, and what they cost."""
     if not len(table):
         return say("No run was left out.")
-    taken_s = table["runtime_s"].clip(lower=0).sum()
+    taken_s = lost_s(table).sum()
     return say(
         "{n} {n:run is|runs are} left out of every statistic ({reasons})[, which took {t}].",
         n=Number.count("excluded.n", len(table)),

@@ -1,6 +1,6 @@
 """What a page answers first: the finding, what to change and what it saves, one bar of a run, four facts."""
 
-from traincost.analysis import savings, verdicts
+from traincost.analysis import costs, savings, verdicts
 from traincost.analysis.leading import FAR_MORE, HALF, HIGH, counts_of, current_values, leading
 from traincost.analysis.sections import OTHER, UNATTRIBUTED
 from traincost.printing import money, share_text, time_parts, time_text
@@ -237,7 +237,7 @@ def _why(runs, found):
 
 
 def _left_out(runs):
-    known_s = runs.excluded["runtime_s"].dropna()
+    known_s = costs.lost_s(runs.excluded)
     if len(runs.excluded):
         yield say(
             "{n} more {n:run|runs}[ ({t})] {n:is|are} left out of every statistic.",
