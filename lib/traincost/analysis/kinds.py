@@ -31,6 +31,9 @@ _WORDS = {
 # Words that make a name with `_OF_DATA` in it one of data loading.
 _FETCHES = "load loading loader fetch fetching next wait get read iter generator"
 _OF_DATA = "data dataset batch batches"
+# Whole names that are data loading in an epoch or a step, and loading of a model or a checkpoint elsewhere.
+_IN_A_LOOP = ("load", "loading", "fetch", "next")
+_LOOP = "epoch epochs train- fit step steps batch batches iter iteration iterations"
 # Whole names whose words would tell nothing, or wrongly.
 _NAMES = dict.fromkeys(("data", "data_time"), LOADING)
 _NAMES |= dict.fromkeys(("batch_time", "configure_gradient_clipping"), TRAINING)
@@ -162,6 +165,8 @@ def _by_name(path):
     whole = "_".join(words)
     if whole in _NAMES:
         return _NAMES[whole]
+    if whole in _IN_A_LOOP and _has(_words(path.removesuffix(part)), _LOOP):
+        return LOADING
     for each in (words, _words(part)):
         if _has(each, _OF_DATA) and _has(each, _FETCHES):
             return LOADING
