@@ -385,3 +385,13 @@ def test_a_knob_whose_clock_did_not_wait_says_so():
     runs = runs_of({"task": ["a", "b"]}, [100.0, 200.0], ROWS, knobs=(Knob("k", ("ckpt",)),))
     runs.sections["synchronised"] = 0.0
     assert "In 1 run the clock did not wait for the device" in str(knobs_of(runs))
+
+
+def test_savings_of_all_hours_are_compared_with_savings_of_all_hours():
+    rows = [(0, "eval", 50.0, 1), (1, "write", 2000.0, 1)]
+    knobs = (Knob("eval", ("eval",)), Knob("write", ("write",)))
+    answer = knobs_of(runs_of({"a": ["x", "y"]}, [100.0, 10_000.0], rows, knobs=knobs))
+    said = (
+        "1 setting could save 10 % of all hours or more; no other setting here saves more than 0.5 % of them."
+    )
+    assert plain(str(answer)).startswith(said)

@@ -115,17 +115,16 @@ def _most(runs, bounds):
         return []
     high, rest = (known[known["pooled_bound"] >= HIGH_LEVERAGE], known[known["pooled_bound"] < HIGH_LEVERAGE])
     if len(high):
-        most = rest.sort_values("bound", ascending=False, kind="stable").head(1).to_dict("records")
         said = say(
             "{n} {n:setting|settings} could {n:|each }save {tenth} of all hours or more[; no other setting "
-            "here saves more than {x} of a run].",
+            "here saves more than {x} of them].",
             n=Number.count("knobs.n_high", len(high)),
             tenth=Number.of("knobs.high", HIGH_LEVERAGE, percent),
-            x=knob_share(most[0], "bound") if most else None,
+            x=knob_share(rest.iloc[0], "pooled_bound") if len(rest) else None,
         )
     else:
         said = say(
-            "No one setting saves more than {x} of all hours: look for time in the model and hardware.",
+            "No one setting saves more than {x} of all hours: the shares of the sections say where the rest goes.",
             x=knob_share(rest.iloc[0], "pooled_bound"),
         )
     if not bounds["proposed"].any():
