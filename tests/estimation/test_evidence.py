@@ -144,6 +144,40 @@ def test_a_total_that_holds_its_base_is_not_impossible(tmp_path):
     assert table["without_base_flop"].iloc[0] == 2e19
 
 
+def test_a_pair_that_contradicts_a_stated_total_is_in_no_fit():
+    given = {**LANGUAGE, "stated_compute_flop": "6e19"}
+    table, found, _ = of({"figures": {**given, "burden_flop": 6e19 * 17 / 0.2}}, {"figures": given})
+    assert list(found["method"])[:2] == ["stated", "network operations"]
+    assert table["check_ratio"].iloc[0] == pytest.approx(1)
+    assert list(table["consistent"]) == [False, True]
+    assert len(estimates.both_measures(table)) == 1
+    assert len(estimates.both_measures(table, consistent=True)) == 0
+
+
+def test_a_utilisation_that_one_stage_states_is_used():
+    stages = [
+        {"name": "pre-training", "processor_hours": 1000, "utilisation": "50%"},
+        {"name": "fine-tuning", "processor_hours": 10},
+    ]
+    table, found, _ = of({"figures": {"parameters": "1B", "processor": "A100"}, "stages": stages})
+    peak = 3600 * 3.12e14
+    assert list(found["method"]) == ["burden at assumed utilisation"]
+    assert "MFU 0.5 stated" in found["how"].iloc[0]
+    assert "assumed" in found["how"].iloc[0]
+    assumed = table["value_flop"].iloc[0] / peak - 1000 * 0.5
+    assert 0.1 < assumed / 10 < 0.4
+    assert table["achieved_flop"].iloc[0] == pytest.approx(table["value_flop"].iloc[0])
+    assert table["utilisation"].iloc[0] == pytest.approx((500 + assumed) / 1010)
+    assert table["utilisation_assumed"].iloc[0]
+
+
+def test_an_input_that_stages_share_counts_once_in_the_interval():
+    draws = uncertainty.lognormal("a", 1.0, 0.3)
+    found = uncertainty.shares(draws + 2 * draws, {"a": draws, "a (2)": 2 * draws})
+    assert list(found) == ["a"]
+    assert found["a"] == pytest.approx(1)
+
+
 def test_stages_are_summed_each_with_its_own_figures():
     stages = [
         {"name": "pre-training", "tokens": "1T", "processor_hours": 1000},

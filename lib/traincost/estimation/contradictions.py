@@ -10,7 +10,7 @@ import pandas as pd
 
 from traincost.estimation import evidence
 from traincost.estimation.compute import SUSPICIOUS_UTILISATION
-from traincost.estimation.estimates import DISAGREE
+from traincost.estimation.estimates import DISAGREE, apart
 
 APART, APART_ASSUMED = "two measures disagree", "two measures disagree, utilisation assumed"
 IMPOSSIBLE, SUSPICIOUS = "implied utilisation above 1", "implied utilisation suspiciously high"
@@ -71,13 +71,9 @@ def _row(subject, kind, first, second, note=""):
     return (subject, kind, *first, *second, ratio, note)
 
 
-def _apart(a, b):
-    return np.isfinite(a) and np.isfinite(b) and not 1 / DISAGREE <= a / b <= DISAGREE
-
-
 def _measures_apart(e, _):
     # An implied utilisation is of operations and burden of one scope.
-    if _apart(e.operations_flop, e.achieved_flop) and np.isfinite(e.implied_utilisation):
+    if apart(e.operations_flop, e.achieved_flop) and np.isfinite(e.implied_utilisation):
         at = f"burden at utilisation {e.utilisation:g}" + (" (assumed)" if e.utilisation_assumed else "")
         kind = APART_ASSUMED if e.utilisation_assumed else APART
         yield _row(e.system, kind, (e.operations_flop, e.operations_method), (e.achieved_flop, at))
@@ -100,7 +96,7 @@ def _stated_apart(e, _):
     if e.method != evidence.STATED or not e.check_flop > 0:
         return
     stated = (e.stated_flop, "stated")
-    if _apart(e.value_flop, e.check_flop):
+    if apart(e.value_flop, e.check_flop):
         yield _row(e.system, STATED_APART, stated, (e.check_flop, e.check_method))
     elif e.check_method == evidence.COUNTED and math.isclose(e.check_ratio, 4 / 3, rel_tol=0.01):
         note = "a token is about three quarters of a word"
@@ -110,7 +106,7 @@ def _stated_apart(e, _):
 def _finetune_apart(e, reported):
     """What a list says that the own stages took against what they count to."""
     own, counted = reported.finetune_compute_flop, e.operations_flop
-    if e.base and own > 0 and _apart(own, counted):
+    if e.base and own > 0 and apart(own, counted):
         yield _row(e.system, FINETUNE_APART, (own, "stated"), (counted, e.operations_method))
 
 

@@ -53,7 +53,8 @@ def estimate_systems(frame, rate=rate_of):
         (`evidence.RANKS`), with its ``method``, ``rank`` and ``how``, its 90 % interval ``low_flop`` to
         ``high_flop``, what that rests on (``band``) and comes from (``spread_from``); ``check_flop``,
         ``check_method``, ``check_ratio``, the next best and best over it; ``base``, ``without_base_flop``;
-        ``consistent``, whether no check is more than `DISAGREE` away and no utilisation above 1;
+        ``consistent``, whether neither the check nor the other measure is more than `DISAGREE` away,
+        and no utilisation above 1;
         ``stated_flop``; ``error``; ``problem``.
         `estimate_all` has every candidate, too.
     """
@@ -178,13 +179,24 @@ def _as_row(row, candidates, known):
         "check_flop": check.value_flop,
         "check_method": check.kind,
         "check_ratio": ratio,
-        "consistent": not known["implied_utilisation"] > 1 and not (ratio > DISAGREE or ratio < 1 / DISAGREE),
+        "consistent": not (apart(best.value_flop, check.value_flop) or _contradicts_itself(known)),
         "base": row.base,
         "without_base_flop": row.finetune_compute_flop if states_own else best.without_base_flop,
         "stated_flop": row.stated_compute_flop,
         "error": row.error,
         "problem": "" if candidates else known["problem"],
     }
+
+
+def apart(a, b):
+    """Say whether two estimates are more than `DISAGREE` apart; not where one is unknown."""
+    return bool(np.isfinite(a) and np.isfinite(b) and not 1 / DISAGREE <= a / b <= DISAGREE)
+
+
+def _contradicts_itself(known):
+    """Say whether the two measures contradict each other, whatever the best evidence is."""
+    implied = known["implied_utilisation"]  # known where both are of one scope
+    return implied > 1 or (implied > 0 and apart(known["operations_flop"], known["achieved_flop"]))
 
 
 def _plain(name):
@@ -198,9 +210,11 @@ def _known(row, stages, counted, operations, burdens):
     burden = sum(values) if values else np.nan
     whole = len(values) == len(stages) and all(c is not None for c, _ in counted)
     first = next((b for b in burdens if np.isfinite(b.value)), burdens[0])
-    u, _, _ = by_hardware.stated_utilisation(row)
-    case = by_hardware.assumed_utilisation(row, first.rate)
-    utilisation = u or by_hardware.UTILISATION[case][0]
+    at_stage = [_utilisation(stage, b) for stage, b in zip(stages, burdens, strict=True)]
+    of_hours = [
+        (b.value * u, is_stated) for b, (u, is_stated) in zip(burdens, at_stage, strict=True) if b.value > 0
+    ]
+    achieved = sum(flop for flop, _ in of_hours)
     of_experts = operations is not None and operations.kind == evidence.BY_TOTAL
     value = operations.value_flop if operations else np.nan
     implied = value / burden if whole and not of_experts else np.nan
@@ -218,10 +232,10 @@ def _known(row, stages, counted, operations, burdens):
         "rate_flop_per_s": first.flop_per_s,
         "rate_note": first.note,
         "rate_source": first.source,
-        "utilisation": utilisation if np.isfinite(burden) else np.nan,
-        "utilisation_assumed": u is None,
+        "utilisation": achieved / burden if burden > 0 else np.nan,
+        "utilisation_assumed": not all(is_stated for _, is_stated in of_hours or at_stage),
         "implied_utilisation": implied,
-        "achieved_flop": burden * utilisation,
+        "achieved_flop": achieved if burden > 0 else np.nan,
         "problem": problems[0],
     }
 
@@ -233,14 +247,30 @@ def _forward(row):
     return compute.flops_from_multiply_adds(row.multiply_adds_per_pass)
 
 
+def _utilisation(row, burden):
+    """Return the utilisation of a row or stage, and whether it is stated."""
+    stated, _, _ = by_hardware.stated_utilisation(row)
+    return stated or by_hardware.UTILISATION[by_hardware.assumed_utilisation(row, burden.rate)][0], bool(
+        stated
+    )
+
+
 def _hardware(stages, burdens):
-    """Return the candidates of hardware time, summed over stages kind by kind."""
-    by_kind = {}
-    for stage, burden in zip(stages, burdens, strict=True):
-        for candidate in by_hardware.hardware(stage, burden.rate, burden.value):
-            by_kind.setdefault(candidate.kind, []).append(candidate)
-    n = len(stages)
-    return [evidence.summed(parts, n) for parts in by_kind.values() if len(parts) == n or len(by_kind) == 1]
+    """Return the candidates of hardware time, summed over stages.
+
+    A sum has of each stage the best evidence from some rank on, and is of the kind of its weakest part:
+    where one stage states its utilisation and the next does not, what is stated is used.
+    """
+    pairs = zip(stages, burdens, strict=True)
+    found = [by_hardware.hardware(stage, burden.rate, burden.value) for stage, burden in pairs]
+    known = [candidates for candidates in found if candidates]
+    sums = {}
+    for best in sorted({c.rank for candidates in known for c in candidates}):
+        parts = [next((c for c in candidates if c.rank >= best), None) for candidates in known]
+        if None not in parts:
+            total = evidence.summed(parts, len(stages))
+            sums.setdefault(total.kind, total)
+    return list(sums.values())
 
 
 def _burden(row, rate):

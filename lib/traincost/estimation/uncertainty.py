@@ -94,14 +94,17 @@ _ENDS = (round((1 - LEVEL) / 2 * N_DRAWS), round((1 + LEVEL) / 2 * N_DRAWS) - 1)
 def shares(draws, terms):
     """Say which inputs, as drawn, the spread of a product is from.
 
-    Squared rank correlation of each uncertain input, by its name, the largest first; to first order.
+    Squared rank correlation of each uncertain input, by its name, the largest first; to first order. An
+    input that several parts of a sum share counts once, by its first name.
     """
     if np.ndim(draws) == 0:
         return {}
-    outcome = _ranks(draws)
-    found = {
-        name: np.corrcoef(_ranks(term), outcome)[0, 1] ** 2 for name, term in terms.items() if np.ndim(term)
-    }
+    outcome, found, seen = _ranks(draws), {}, []
+    for name, term in terms.items():
+        ranks = _ranks(term) if np.ndim(term) else None
+        if ranks is not None and not any(np.array_equal(ranks, other) for other in seen):
+            seen.append(ranks)
+            found[name] = np.corrcoef(ranks, outcome)[0, 1] ** 2
     return dict(sorted(found.items(), key=lambda pair: -pair[1]))
 
 

@@ -124,7 +124,7 @@ def _most(runs, bounds):
         )
     else:
         said = say(
-            "No one setting saves more than {x} of all hours: the shares of the sections say where the rest goes.",
+            "No one setting saves more than {x} of all hours: the shares say which sections took the rest.",
             x=knob_share(rest.iloc[0], "pooled_bound"),
         )
     if not bounds["proposed"].any():
