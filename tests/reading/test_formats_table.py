@@ -60,6 +60,34 @@ def test_our_own_names_need_no_parameters(tmp_path):
     ]
 
 
+MEASURED = {
+    "arch": "aabbaabb",
+    "loss_weight": [0.1, 0.25, 0.3, 0.45, 0.5, 0.65, 0.7, 0.85],
+    "target_acc": [0.9, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97],
+    "precision": [16, 32] * 4,
+    "val_loss": [0.31, 0.42, 0.35, 0.28, 0.33, 0.45, 0.39, None],
+    "acc@1": [0.81, 0.92, 0.81, 0.92, 0.83, 0.85, 0.89, 0.9],
+    "train_time_s": [10.0, 12.0, 20.0, 22.0, 11.0, 13.0, 21.0, 23.0],
+}
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_columns_called_like_a_metric_are_scores(tmp_path, ending):
+    frame = pd.DataFrame({name: list(values) for name, values in MEASURED.items()})
+    path = tmp_path / f"sweep.{ending}"
+    write_as = {"csv": frame.to_csv, "jsonl": frame.to_json, "parquet": frame.to_parquet}[ending]
+    write_as(path, **({"orient": "records", "lines": True} if ending == "jsonl" else {"index": False}))
+    found = read_collection(path)
+    assert sorted(found.factors) == ["arch", "loss_weight", "precision", "target_acc"]
+    assert sorted(name for name in found.runs if name.startswith("score.")) == [
+        "score.acc@1",
+        "score.val_loss",
+    ]
+    assert "column 'val_loss' is taken for a score; `factor_columns` names" in " ".join(found.notes["note"])
+    named = read_collection(path, table=Table(factor_columns=["arch", "val_loss"], score_columns=["acc@1"]))
+    assert sorted(named.factors) == ["arch", "val_loss"]
+
+
 def test_a_frame_of_runs_reads_back(tmp_path, golden):
     columns = [name for name in golden.runs if not golden.runs[name].isna().all()]
     for name, writer in (("runs.csv", "to_csv"), ("runs.parquet", "to_parquet")):

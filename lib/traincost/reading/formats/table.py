@@ -157,6 +157,14 @@ def _factors(columns, rows, roles, table, kind):
     taken = {*roles["runtime"], *roles["cost"], *roles["score"], "started_at"}
     taken |= {roles[role] for role in ("run", "status", "path", "started", "ended")}
     left = [name for name in columns if name not in taken]
+    if table.score_columns is None:
+        scores = table_columns.of_scores(left, rows)
+        roles["score"] |= {name: name for name in scores}
+        roles["said"] += [
+            f"column {shortened(name, 80)!r} is taken for a score; `factor_columns` names the settings"
+            for name in scores
+        ]
+        left = [name for name in left if name not in scores]
     times_s = [_runtime(row, roles, TIME_UNITS[table.runtime_unit])[0] for row, _ in rows]
     no_settings = table_columns.no_settings(left, rows, times_s)
     roles["said"] += [

@@ -1,4 +1,4 @@
-"""What columns without names of ours are: a runtime, a pair of times, a status, or no setting."""
+"""What columns without names of ours are: a runtime, a pair of times, a status, a score, or no setting."""
 
 import re
 
@@ -11,6 +11,7 @@ from traincost.reading.formats.run import seconds_of
 from traincost.reading.formats.statuses import is_status
 
 MIN_ROWS = 5  # from which on a column is held against the runtime, or is a counter
+MIN_VALUES = 4  # of a score: what has fewer may be a setting
 EXACT = 1e-3  # of a column's range, by which a function of the runtime may be off
 _DURATION = re.compile(
     r"(run_?time|duration|elapsed(_?time)?|wall_?(clock_?)?time|train(ing)?_?(run_?)?time|time_?total)"
@@ -30,6 +31,14 @@ _COUNTER = re.compile(
     re.IGNORECASE,
 )
 _SEED = re.compile(r"seed|fold|rep(licate|eat)?s?$", re.IGNORECASE)
+# A name that ends in a metric's: ``loss_weight`` is a setting, and so is a metric that is aimed at.
+_SCORE = re.compile(
+    r"(.*[^a-z])?(loss|acc|accuracy|auc|auroc|f1|f_?score|recall|rmse|mse|mae|r2|bleu|rouge|perplexity|ppl|m?ap|"
+    r"m?iou|psnr|ssim|fid|reward|return|wer|cer|score|error|err)"
+    r"[^a-z]*(train|val|valid|validation|eval|test|mean|avg|best|last|final)?[^a-z]*",
+    re.IGNORECASE,
+)
+_AIMED_AT = re.compile(r"target|goal|thresh|limit|tol", re.IGNORECASE)
 _WHOLE = re.compile(r"\d{1,15}")
 
 
@@ -90,6 +99,22 @@ def moment(value):
     while value > 1e11:
         value /= 1000
     return float(value)
+
+
+def of_scores(names, rows):
+    """Return the columns that are scores: named as a metric, with fractions of which several differ."""
+    found = []
+    for name in names:
+        if not _SCORE.fullmatch(name) or _AIMED_AT.search(name):
+            continue
+        values = {_number(row.get(name)) for row, _ in rows} - {None}
+        if len(values) >= MIN_VALUES and not all(map(float.is_integer, values)):
+            found.append(name)
+    return found
+
+
+def _number(cell):
+    return number(cell) if isinstance(cell, str | int | float) else None
 
 
 def no_settings(names, rows, runtime_s):
