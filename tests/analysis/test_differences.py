@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from conftest import collection_of, fields_of, grid
+from conftest import collection_of, fields_of, grid, runs_of
 
 from traincost.analysis import differences
 from traincost.analysis.sections import OTHER, UNATTRIBUTED, timing
+from traincost.results.differences import differences as answer
 
 CONFIG = grid(task=["slow", "mid", "fast"], seed=[0, 1])
 EVALS = np.array([50, 50, 40, 40, 30, 30])
@@ -51,3 +52,20 @@ def test_one_level_has_no_difference():
     config = grid(task=["a"], seed=[0, 1])
     t = timing(collection_of(config, [1.0, 2.0]))
     assert len(differences.difference(t, fields_of(config)["task"])) == 0
+
+
+@pytest.mark.parametrize(
+    ("slow", "fast", "said"),
+    [
+        (64, 32, "A run of size 64 takes "),
+        ("true", "false", "A run of size true takes "),
+        ("1e-3", "x", "A run of size 1e-3 takes "),
+        ("large", "small", "A run of large takes "),
+    ],
+)
+def test_runs_of_a_number_are_called_by_their_setting(slow, fast, said):
+    rows = [(run, "train", seconds, 1) for run, seconds in enumerate((90.0, 90.0, 40.0, 40.0))]
+    runs = runs_of({"size": [slow, slow, fast, fast]}, [100.0, 100.0, 50.0, 50.0], rows)
+    text = str(answer(runs))
+    assert text.startswith(said)
+    assert "runs as often in both (1 time a run)" in text

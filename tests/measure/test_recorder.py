@@ -11,6 +11,9 @@ import threading
 import time
 import types
 import warnings
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pytest
 
@@ -357,6 +360,49 @@ def test_values_json_lacks(tmp_path):
         "object": "builtins.object",  # not its address, which differs in every run
         "1": ["s"],
     }
+
+
+class Nested(Mapping):
+    """A mapping that is no dict, as configuration libraries have."""
+
+    def __init__(self, held):
+        self.held = held
+
+    def __getitem__(self, name):
+        return self.held[name]
+
+    def __iter__(self):
+        return iter(self.held)
+
+    def __len__(self):
+        return len(self.held)
+
+
+@dataclass
+class Settings:
+    lr: float = 0.1
+    layers: tuple = (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("config", "recorded"),
+    [
+        (Namespace(lr=0.1, arch="cnn"), {"lr": 0.1, "arch": "cnn"}),
+        (Settings(), {"lr": 0.1, "layers": [1, 2]}),
+        (Nested({"optim": Nested({"lr": 0.1})}), {"optim": {"lr": 0.1}}),
+        (None, {}),
+    ],
+)
+def test_settings_are_a_mapping_or_have_attributes(tmp_path, config, recorded):
+    with Recorder(tmp_path, config):
+        pass
+    assert read(tmp_path)["config"] == recorded
+
+
+@pytest.mark.parametrize("config", [["lr"], "lr=0.1", Settings])
+def test_settings_of_another_kind_are_refused(tmp_path, config):
+    with pytest.raises(TypeError, match=r"`config` must be a mapping of settings such as vars\(args\), got "):
+        Recorder(tmp_path, config)
 
 
 def test_a_config_that_refers_to_itself_is_refused_at_once(tmp_path):

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 import warnings
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,7 +34,7 @@ class Recorder:
     ----------
     directory : path
         Folder of the run; made if absent. Its name is the run's id unless `run_id` is given.
-    config : mapping
+    config : mapping, argparse.Namespace or dataclass
         The settings of the run, nested as you like. Values that JSON lacks are written as text.
     run_id : str, optional
         The run's name; it should be unique in its collection.
@@ -64,6 +65,8 @@ class Recorder:
     ------
     FileExistsError
         `directory` holds a completed record and `resume` is not set.
+    TypeError
+        `config` is no mapping, and has no attributes.
 
     Examples
     --------
@@ -90,7 +93,7 @@ class Recorder:
         self.directory = Path(directory)
         self.path = self.directory / RECORD_NAME
         self.run_id = self.directory.resolve().name if run_id is None else str(run_id)
-        self.config = dict(config or {})
+        self.config = _settings(config)
         self.cost, self.scores, self.compute = {}, {}, {}
         self.machine = {}
         self.model = None
@@ -403,6 +406,17 @@ def machine():
 # -- values as JSON has them -----------------------------------------------------------------------
 
 
+def _settings(config):
+    """Return settings as a dict: of a mapping, or the attributes of a Namespace or a dataclass."""
+    if config is None:
+        return {}
+    if isinstance(config, Mapping):
+        return dict(config)
+    if hasattr(config, "__dict__") and not isinstance(config, type):
+        return dict(vars(config))
+    raise TypeError(f"`config` must be a mapping of settings such as vars(args), got {type(config).__name__}")
+
+
 def plain(value, null_non_finite=False, depth=0):
     """Return `value` as JSON has it: the record must be readable by any program.
 
@@ -419,9 +433,9 @@ def plain(value, null_non_finite=False, depth=0):
         if math.isfinite(value):
             return float(value)
         return None if null_non_finite else repr(float(value))
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {str(k): plain(v, null_non_finite, depth + 1) for k, v in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, set | frozenset | Sequence) and not isinstance(value, str | bytes | bytearray):
         ordered = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
         return [plain(v, null_non_finite, depth + 1) for v in ordered]
     return _text(value)

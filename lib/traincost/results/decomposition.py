@@ -48,7 +48,7 @@ def _part(row, change_s):
         "t": total,
         "n": _signed(key(*base, "count_s"), row.count_s, change_s),
         "times": say(
-            "it ran {b} instead of {a} times a run",
+            "it ran {b} instead of {a} {a:time|times} a run",
             a=Number.of(key(*base, "count_before"), row.count_before, count),
             b=Number.of(key(*base, "count_after"), row.count_after, count),
         ),

@@ -1,5 +1,6 @@
-"""Why the slow ones are slow: the mean run of each level by section, what differs, and how long one time "
-"takes."""
+"""Why the slow ones are slow: the mean run of each level by section, what differs, and how long it takes."""
+
+import re
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from traincost.results.shares import draw_composition
 from traincost.results.svg import SERIES
 from traincost.results.tables import Bar, Heading, Table, part_of
 
+_WORD = re.compile(r"[^\W\d_]{2,}")
 LEAST_SAID = 0.02  # of the difference: a smaller part is not named in prose
 FAR_APART = 100  # times as long: of so little, the ratio tells nothing
 ALIKE = 0.05  # relative: counts closer than this are as often
@@ -87,7 +89,7 @@ def _why(table, by, short):
     *parts, total = Number.several(keys, seconds, time_parts(seconds, total))
     yield say(
         "A run of {slow} takes {a}, one of {fast} {b}. Of the {total} between them, {parts}.",
-        slow=Name(short.get(slow, slow)),
+        slow=Name(_telling(by, short.get(slow, slow))),
         a=Number.time(key("level", by, slow, "mean_s"), whole["slow_s"]),
         fast=Name(short.get(fast, fast)),
         b=Number.time(key("level", by, fast, "mean_s"), whole["fast_s"]),
@@ -101,13 +103,19 @@ def _why(table, by, short):
     yield from (_how(row, named) for row in counted.head(1).itertuples())
 
 
+def _telling(by, level):
+    """Return what runs of a level are called: of a number or a truth value, with its setting."""
+    tells = _WORD.search(level) and level.lower() not in ("true", "false", "none", "yes", "no", "on", "off")
+    return level if tells else f"{by} {level}"
+
+
 def _how(row, named):
     """Whether the largest part runs more often, or takes longer each time."""
     base = key("difference", row.part)
     ratio = row.slow_each_s / row.fast_each_s if row.fast_each_s else np.nan
-    often = "runs {n} times a run against {m} on average"
+    often = "runs {n} {n:time|times} a run against {m} on average"
     if row.slow_count == row.fast_count:
-        often = "runs as often in both ({n} times a run)"
+        often = "runs as often in both ({n} {n:time|times} a run)"
     cause = ": most of its difference is how long each time takes"
     if abs(row.by_count_s) > abs(row.by_each_s):
         cause = ": most of its difference is that it runs more often"
