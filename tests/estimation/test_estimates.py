@@ -10,6 +10,7 @@ import pytest
 import yaml
 from conftest import DATA, REFERENCE, ROOT, record, write_run
 
+import traincost as tc
 from traincost.__main__ import main
 from traincost.errors import NothingToReport, ParameterError
 from traincost.estimation import contradictions as against
@@ -257,7 +258,8 @@ def test_rows_that_cannot_be_used_are_named(tmp_path):
     assert problems["words", "parameters"].startswith("must be a number, got 'many'; accepted is")
     assert "must be one date" in problems["two dates", "date"]
     assert "has no date" in problems["no date", "date"]
-    assert problems["odd", "flops"].startswith("is no figure that is known; the figures are parameters, ")
+    assert problems["odd", "flops"].startswith("is no figure that is known")
+    assert "; the figures are parameters, " in problems["odd", "flops"]
     assert found.loc["chip", "rate_note"] == "no rate for 'Mystery 9000'"
     assert problems["half", "precision"].startswith("must be one of bf16")
     assert problems["percent", "error"] == "must be a fraction below one, got 35"
@@ -266,6 +268,26 @@ def test_rows_that_cannot_be_used_are_named(tmp_path):
     assert found.loc["upper", "rate_note"].startswith("NVIDIA A100 40GB SXM4, bf16")
     assert found.loc["good", "value_flop"] == 6e19
     assert found.loc["two dates", "value_flop"] == 6e19
+
+
+def test_misspelt_fields_of_a_sheet_are_named_with_the_nearest(tmp_path):
+    entry = {"system": "a", "dte": "2022-01", "parameters": "1B", "figures": {**LANGUAGE, "tokns": 5}}
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump({"systems": [entry]}))
+    _, reported = estimated(tmp_path / "s.yaml")
+    problems = {row.column: row.reason for row in reported.rejected.itertuples()}
+    assert problems["dte"] == (
+        "is not read (did you mean date?); an entry has system, date, domain, source, figures, stages"
+    )
+    assert problems["parameters"] == "is a figure: it stands under `figures`"
+    assert problems["tokns"].startswith("is no figure that is known (did you mean tokens?); the figures are ")
+
+
+def test_a_sheet_of_misspelt_figures_is_refused_with_the_first(tmp_path):
+    entry = {"system": "a", "figures": {"parameters": "1B", "tokns": 5}}
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump({"systems": [entry]}))
+    said = r"`epochs` is missing; tokns is no figure that is known \(did you mean tokens\?\)$"
+    with pytest.raises(NothingToReport, match=said):
+        tc.estimate(tmp_path / "s.yaml")
 
 
 def test_csv_with_old_and_new_names_units_and_another_encoding(tmp_path):

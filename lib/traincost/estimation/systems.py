@@ -9,6 +9,7 @@ A *sheet* is YAML with a list ``systems``; each has ``system``, ``date``, ``doma
 mappings with ``name`` and figures of their own, those of the system where a stage states none.
 """
 
+import difflib
 import math
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -185,6 +186,8 @@ def from_sheet(text, name, problems=()):
             rejected.append((i, str(system), "figures", "must be a mapping of what the paper states"))
             continue
         row = {key: entry.get(key) for key in IDENTITY}
+        named = str(row["system"] or "")
+        rejected += [(i, named, str(key), _unread(key)) for key in entry if key not in _OF_AN_ENTRY]
         where += _stated(i, row, row, entry["figures"], rejected)
         made = checked(i, row, rejected)
         if made and entry.get("stages"):
@@ -195,13 +198,25 @@ def from_sheet(text, name, problems=()):
     return of_rows(name, list(filter(None, rows)), where, rejected, _left_out(sheet.get("left_out")))
 
 
+def _unread(key):
+    """Return why a key of an entry is not read."""
+    if ALIASES.get(key, key) in FIGURES:
+        return "is a figure: it stands under `figures`"
+    return f"is not read{_near(key, _OF_AN_ENTRY)}; an entry has {', '.join(_OF_AN_ENTRY)}"
+
+
+def _near(name, known):
+    near = difflib.get_close_matches(str(name)[:60], known, 1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
 def _stated(i, row, into, figures, rejected, stage=""):
     """Put the figures that a sheet states into a row or stage; return where each stands."""
     where, (system, source) = [], (str(row[key] or "") for key in ("system", "source"))
     for name, stated in figures.items():
         figure = ALIASES.get(name, name)
         if figure not in FIGURES:
-            reason = f"is no figure that is known; the figures are {', '.join(FIGURES)}"
+            reason = f"is no figure that is known{_near(name, FIGURES)}; the figures are {', '.join(FIGURES)}"
             rejected.append((i, system, str(name), reason))
             continue
         parts = stated if isinstance(stated, dict) else {"value": stated}
@@ -212,6 +227,7 @@ def _stated(i, row, into, figures, rejected, stage=""):
     return where
 
 
+_OF_AN_ENTRY = (*IDENTITY, "figures", "stages")
 # Figures that a stage does not have of its system.
 _OF_THE_SYSTEM = (
     "stated_compute_flop", "finetune_compute_flop", "operations_flop", "burden_flop", "base", "error",

@@ -19,6 +19,7 @@ from traincost.results.fits import conversion_blocks, error_blocks
 from traincost.results.prose import Name, Number, When, key, say
 from traincost.results.result import Earlier, Headline, Items, More, Result
 from traincost.results.systems import read_claims, read_systems
+from traincost.words import printable
 
 
 @arguments.checked
@@ -98,7 +99,7 @@ def estimate(
     """
     printed = against.claim_contradictions(read_claims(claims))
     reported = read_systems(systems, format, path_pattern, where)
-    estimated, candidates = estimation.estimate_all(reported.frame)
+    estimated, candidates = _estimated(reported)
     estimated.attrs["of_runs"] = not reported.frame["burden_time"].eq(REPORTED).all()
     line, elsewhere = _conversion(estimated, conversion, pairs)
     fits = estimation.fit_errors(estimated, target_error, measure, line)
@@ -119,6 +120,16 @@ def estimate(
         "provenance": (reported.where, *input_blocks(reported, estimated)),
     }
     return Result.of_parts("estimate", estimated, parts, name, reported.name)
+
+
+def _estimated(reported):
+    """Estimate what was reported; where nothing can be, name what was given and could not be used."""
+    try:
+        return estimation.estimate_all(reported.frame)
+    except NothingToReport as problem:
+        unread = reported.rejected[~reported.rejected["column"].isin(("", "date"))]
+        first = next((f"; {row.column} {row.reason.partition(';')[0]}" for row in unread.itertuples()), "")
+        raise NothingToReport(f"{problem}{printable(first)}") from None
 
 
 def _conversion(estimated, path, pairs):

@@ -68,7 +68,7 @@ def knobs(runs, reruns=None, baseline=None, *, devices=1, price_per_hour=None, c
     return Result.showing(
         "knobs",
         bounds,
-        [*_most(runs, bounds), *_cannot_tell(bounds)],
+        [*_most(runs, bounds), *_cannot_tell(runs, bounds)],
         table,
         Items(said for knob, said in limits.items() if knob in high),
         in_full(
@@ -132,7 +132,7 @@ def _most(runs, bounds):
     return [said, say("These were proposed from the names of the sections."), own]
 
 
-def _cannot_tell(bounds):
+def _cannot_tell(runs, bounds):
     """Name the knobs that match no section, or whose saving is not known, and why."""
     single = of_one_knob(bounds)
     missing = single[single["sections"] == ""]
@@ -140,9 +140,10 @@ def _cannot_tell(bounds):
     overlapping = single[(single["n_known"] > 0) & single["bound"].isna()]
     if len(missing):
         yield say(
-            "No section of these runs matches {k}: mend the patterns of {n:it|these} in the parameters.",
+            "No section of these runs matches {k} (patterns: {patterns}); the sections are {sections}.",
             k=first_names(missing["knob"], N_NAMED),
-            n=len(missing),
+            patterns=first_names(_patterns(runs, missing["knob"]), N_NAMED),
+            sections=first_names(runs.timing.paths),
         )
     if len(uncounted):
         yield say(
@@ -158,6 +159,10 @@ def _cannot_tell(bounds):
             n=len(overlapping),
             x=overlap_of(next(overlapping.itertuples())),
         )
+
+
+def _patterns(runs, knobs):
+    return [text for knob in runs.knobs or () if knob.name in set(knobs) for text in knob.sections]
 
 
 def _caption(bounds):
