@@ -183,7 +183,7 @@ def test_unusable_values_end_with_one_line(tmp_path, monkeypatch, capsys, argume
 def opened(monkeypatch):
     """The notebooks that would have been opened."""
     found = []
-    monkeypatch.setattr(lab, "opened", lambda path, browser: found.append((path, browser)))
+    monkeypatch.setattr(lab, "opened", lambda path, browser, allow_root: found.append((path, browser)))
     return found
 
 
@@ -230,7 +230,9 @@ def test_the_lab_is_that_of_this_python(tmp_path, monkeypatch):
 
     monkeypatch.setattr(subprocess, "Popen", Server)
     assert lab.opened(tmp_path / "x.ipynb", browser=False) == 3
-    assert started == [[sys.executable, "-m", "jupyterlab", str(tmp_path / "x.ipynb"), "--no-browser"]]
+    assert lab.opened(tmp_path / "x.ipynb", allow_root=True) == 3
+    command = [sys.executable, "-m", "jupyterlab", str(tmp_path / "x.ipynb")]
+    assert started == [[*command, "--no-browser"], [*command, "--allow-root"]]
 
 
 @pytest.fixture
@@ -271,7 +273,7 @@ def test_explore_opens_a_real_lab_in_the_browser(tmp_path):
     browser.write_text(f'#!/bin/sh\necho "$1" > "{seen}.part" && mv "{seen}.part" "{seen}"\n')
     browser.chmod(0o700)
     config.mkdir()
-    (config / "jupyter_server_config.json").write_text('{"ServerApp": {"allow_root": true, "port": 0}}')
+    (config / "jupyter_server_config.json").write_text('{"ServerApp": {"port": 0}}')
     environment = {
         **os.environ,
         "HOME": str(tmp_path),
@@ -279,7 +281,7 @@ def test_explore_opens_a_real_lab_in_the_browser(tmp_path):
         "BROWSER": f"{browser} %s",
     }
     with (tmp_path / "log").open("wb") as log:
-        command = [sys.executable, "-m", "traincost", "explore", str(DEMO)]
+        command = [sys.executable, "-m", "traincost", "explore", str(DEMO), "--allow-root"]
         started = subprocess.Popen(
             command, cwd=tmp_path, env=environment, stdout=log, stderr=log, start_new_session=True
         )

@@ -194,7 +194,8 @@ def publish(notebook, output, force, parameters, parameter):
 @click.argument("runs_dir", type=click.Path())
 @click.option("-o", "--output", metavar="NOTEBOOK", help="The copy that is opened (explore-NAME.ipynb).")
 @click.option("--no-browser", is_flag=True, help="Start JupyterLab without opening a browser.")
-def explore(runs_dir, output, no_browser, parameters):
+@click.option("--allow-root", is_flag=True, help="Start it as root too, as in a container.")
+def explore(runs_dir, output, no_browser, allow_root, parameters):
     """Open a notebook to explore runs in JupyterLab.
 
     It is your copy, explore-NAME.ipynb in the working folder, and is kept.
@@ -205,7 +206,7 @@ def explore(runs_dir, output, no_browser, parameters):
     from traincost.pages import lab
 
     path = lab.notebook({**parameters, "runs_dir": runs_dir}, output)
-    return lab.opened(path, browser=not no_browser)
+    return lab.opened(path, browser=not no_browser, allow_root=allow_root)
 
 
 _READING = ("Runs", "A table of runs", "Where the runs are read")  # groups of parameters
@@ -312,7 +313,7 @@ def audit(file):
     click.echo(f"{len(found)} contradictions among {len(reported.frame)} systems")
 
 
-@commands.command()
+@commands.command(cls=NotebookCommand, kind="compare")
 @click.argument("before", type=click.Path())
 @click.argument("after", type=click.Path())
 @click.option("--max-slowdown", default="5%", metavar="P%", help="The limit (5%).")
@@ -326,7 +327,6 @@ def audit(file):
 @click.option("--json", metavar="FILE", help="Write the result to this file.")
 @click.option("--junit", metavar="FILE", help="Write a JUnit report to this file.")
 @click.option("--markdown", metavar="FILE", help="Write a summary to this file.")
-@click.option("-f", "--parameters", metavar="FILE", help="YAML file, as for compare.")
 def check(before, after, max_slowdown, max_lost, json, junit, markdown, parameters):
     """Say whether runs became slower than a limit allows, for CI.
 
@@ -336,16 +336,14 @@ def check(before, after, max_slowdown, max_lost, json, junit, markdown, paramete
 
     \b
     Example: traincost check runs-before runs-after --max-slowdown 5% --junit check.xml
+    Example: traincost check runs-before runs-after -p where '{task: [sorting]}'
     """
     from functools import partial
     from time import monotonic
 
     started = monotonic()
     _refuse_unwritable(json, junit, markdown)
-
-    from traincost.pages import parameters as declarations
-
-    settings = _checked("compare", declarations.read_parameters(parameters) if parameters else {})
+    settings = _checked("compare", parameters)
 
     from traincost.results import gate
 

@@ -488,7 +488,7 @@ def test_a_changed_setting_is_the_likely_cause_only_alone(hours, hosts, said, un
 
 
 @pytest.mark.parametrize("n_changed", range(1, 9))
-def test_a_comparison_of_any_number_of_changed_settings_is_a_page(n_changed):
+def test_any_number_of_changed_settings_makes_a_page(n_changed):
     rng, config = np.random.default_rng(18), grid(task=list("abc"), loss=list("xy"))
     sides = [
         Runs(noisy(rng, config.assign(**{f"opt{i}": level for i in range(n_changed)}))) for level in (1, 2)

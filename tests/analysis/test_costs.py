@@ -164,7 +164,7 @@ def test_money_and_energy_are_parameters_times_hours(collection):
         ([7200.0, 3600.0], "3.0 h of it went into 2 runs that no statistic includes.", "counted here"),
     ],
 )
-def test_only_runs_of_known_time_are_said_to_have_taken_it(collection, seconds, said, heading):
+def test_only_runs_of_known_time_are_said_to_take_it(collection, seconds, said, heading):
     excluded = pd.concat([collection.excluded] * 2, ignore_index=True).assign(runtime_s=seconds)
     found = costs(Runs(dataclasses.replace(collection, excluded=excluded), rows="task"))
     assert said in str(found)

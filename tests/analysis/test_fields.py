@@ -201,6 +201,13 @@ def test_axes_refuses_a_field_that_is_not_there():
         levels.axes(list(fields_of({"task": list("aabb")}).values()), no_effects, 4, "tsak")
 
 
+def test_axes_are_two_settings():
+    no_effects = pd.DataFrame({"factor": [], "clears": []})
+    fields = list(fields_of({"task": list("aabb")}).values())
+    with pytest.raises(ValueError, match="`columns` must be another setting than `rows`, got 'task'"):
+        levels.axes(fields, no_effects, 4, "task", "task")
+
+
 def test_levels_that_print_alike_stay_apart():
     assert fields_of({"a": [None, "(unset)", "x"]})["a"].labels == ("(unset)", "x", "(unset) [2]")
     assert fields_of({"a": ["", "(empty)", "x"]})["a"].labels == ("(empty)", "(empty) [2]", "x")

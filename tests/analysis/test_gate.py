@@ -185,6 +185,12 @@ def test_the_command_ends_with_its_outcome_and_writes_files(tmp_path, capsys, fa
     assert "\x1b" not in summary + out
 
 
+def test_parameters_are_set_one_by_one(tmp_path, capsys):
+    sides = written(tmp_path, 1.0, 6)
+    assert main(["check", *sides, "-p", "where", "{task: [t0, t1, t2]}"]) == 0
+    assert "3 pairs of runs in 3 configurations" in capsys.readouterr().out
+
+
 def test_settings_of_one_side_are_said_to_be_averaged_over(tmp_path, capsys):
     for i in range(6):
         arch, depth = {"arch": f"a{i % 3}"}, {"\x1b[31mdepth": i // 3}

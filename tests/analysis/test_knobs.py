@@ -387,7 +387,7 @@ def test_a_knob_whose_clock_did_not_wait_says_so():
     assert "In 1 run the clock did not wait for the device" in str(knobs_of(runs))
 
 
-def test_savings_of_all_hours_are_compared_with_savings_of_all_hours():
+def test_savings_are_compared_on_the_base_of_all_hours():
     rows = [(0, "eval", 50.0, 1), (1, "write", 2000.0, 1)]
     knobs = (Knob("eval", ("eval",)), Knob("write", ("write",)))
     answer = knobs_of(runs_of({"a": ["x", "y"]}, [100.0, 10_000.0], rows, knobs=knobs))

@@ -282,6 +282,19 @@ def test_misspelt_fields_of_a_sheet_are_named_with_the_nearest(tmp_path):
     assert problems["tokns"].startswith("is no figure that is known (did you mean tokens?); the figures are ")
 
 
+def test_a_base_that_no_system_is_called_is_named(tmp_path):
+    entries = [
+        {"system": name, "figures": {**LANGUAGE, **({"base": base} if base else {})}}
+        for name, base in (("A-1", ""), ("b", "a 1"), ("c", "nowhere"))
+    ]
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump({"systems": entries}))
+    _, reported = estimated(tmp_path / "s.yaml")
+    rows = reported.rejected[reported.rejected["column"] == "base"]
+    assert rows[["system", "reason"]].values.tolist() == [
+        ["c", "no system is called 'nowhere': what it took is not added"]
+    ]
+
+
 def test_a_sheet_of_misspelt_figures_is_refused_with_the_first(tmp_path):
     entry = {"system": "a", "figures": {"parameters": "1B", "tokns": 5}}
     (tmp_path / "s.yaml").write_text(yaml.safe_dump({"systems": [entry]}))

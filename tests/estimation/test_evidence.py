@@ -144,7 +144,7 @@ def test_a_total_that_holds_its_base_is_not_impossible(tmp_path):
     assert table["without_base_flop"].iloc[0] == 2e19
 
 
-def test_a_pair_that_contradicts_a_stated_total_is_in_no_fit():
+def test_a_pair_against_a_stated_total_is_not_fitted():
     given = {**LANGUAGE, "stated_compute_flop": "6e19"}
     table, found, _ = of({"figures": {**given, "burden_flop": 6e19 * 17 / 0.2}}, {"figures": given})
     assert list(found["method"])[:2] == ["stated", "network operations"]

@@ -271,6 +271,15 @@ def test_no_good_run_names_the_first_reason(tmp_path):
         read_collection(tmp_path)
 
 
+def test_runs_of_another_format_are_not_called_foreign(tmp_path):
+    write_run(tmp_path / "a", record())
+    with pytest.raises(
+        NothingToReport, match=r"no runs of this format: Weights & Biases .*`format` auto"
+    ) as said:
+        read_collection(tmp_path, format="wandb")
+    assert "another tool" not in str(said.value)
+
+
 def test_an_unknown_format_is_refused(tmp_path):
     write_run(tmp_path / "a", record())
     with pytest.raises(ValueError, match="`format` must be auto or one of traincost"):

@@ -52,7 +52,7 @@ def test_what_has_no_time_is_listed_with_what_to_do():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_file_that_cannot_be_read_is_all_that_is_lost(tmp_path, kind):
+def test_of_one_unreadable_file_nothing_else_is_lost(tmp_path, kind):
     whole = read_collection(DATA / kind, require_runs=False).runs
     files = [path for path in sorted((DATA / kind).rglob("*")) if path.is_file()]
     for i, path in enumerate(files):

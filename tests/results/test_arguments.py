@@ -61,7 +61,7 @@ def test_an_answer_in_the_place_of_runs_is_named(good):
         tc.shares(tc.effects(good["runs"]))
 
 
-def test_a_choice_of_the_runs_is_no_argument_of_an_answer(good):
+def test_a_choice_of_runs_is_no_argument_of_answers(good):
     said = r"`rows` is chosen for all answers about the runs: tc.read\(…, rows=…\) or runs.choosing\(rows=…\)"
     with pytest.raises(ParameterError, match=said):
         tc.effects(good["runs"], rows="task_name")

@@ -52,6 +52,12 @@ def test_a_directory_without_runs_is_still_described(tmp_path):
     )
 
 
+def test_a_directory_without_runs_is_told_what_is_read(tmp_path):
+    assert "traincost reads: run records (run.json), " in "\n".join(inventory.lines(tmp_path))
+    write_run(tmp_path / "a", record())
+    assert "traincost reads" not in "\n".join(inventory.lines(tmp_path))
+
+
 def test_files_of_an_index_are_not_taken_for_unread(tmp_path):
     runs = mixed(tmp_path / "runs")
     refreshing.refresh(runs, tmp_path / "index")

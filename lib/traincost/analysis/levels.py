@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from traincost.analysis.fields import ALL_RUNS, Field, bins, determines
-from traincost.errors import require_among
+from traincost.errors import require, require_among
 
 MAX_CELL_ROWS, MAX_CELL_COLUMNS = 24, 12  # levels of two factors that are compared cell by cell
 
@@ -24,6 +24,7 @@ def axes(fields, effects, n_runs, rows="", columns=""):
     for parameter, name in (("rows", rows), ("columns", columns)):
         if name:
             require_among(name, sorted(by_name), parameter, "be a setting of the runs")
+    require(not rows or rows != columns, "columns", "another setting than `rows`", columns)
     ordered = effects.sort_values("clears", ascending=False, kind="stable")["factor"]
     ranked = [by_name[name] for name in ordered if by_name[name].is_factor]
     # Runs that each have a name only can still be told apart by it.

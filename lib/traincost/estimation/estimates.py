@@ -22,6 +22,7 @@ from traincost.estimation import (
     uncertainty,
 )
 from traincost.estimation.accelerators import rate_of
+from traincost.estimation.systems import plain_name
 
 DISAGREE = 3.0  # ×/÷; two estimates farther apart contradict each other
 MAX_SHARES = 500  # systems for which the inputs that the spread is from are told apart
@@ -105,15 +106,15 @@ class _Estimator:
         self.found, self.bases = {}, {}
         self.by_name = {}
         for i, row in enumerate(rows):
-            self.by_name.setdefault(_plain(row.system), i)
-        self.is_base = {_plain(row.base) for row in rows if row.base}
+            self.by_name.setdefault(plain_name(row.system), i)
+        self.is_base = {plain_name(row.base) for row in rows if row.base}
 
     def of(self, i, depth=0):
         """Return the candidates of a row, best first, and what else is known of it."""
         if i not in self.found:
             self.found[i] = [], _NOTHING  # a base that is its own base
             candidates, known = self._of(self.rows[i], depth)
-            if candidates and _plain(self.rows[i].system) in self.is_base:
+            if candidates and plain_name(self.rows[i].system) in self.is_base:
                 self.bases[i] = candidates[0]
             light = []
             for c in candidates:
@@ -141,7 +142,7 @@ class _Estimator:
 
     def _base(self, row, depth):
         """Return the best candidate of a row's base, or None."""
-        at = self.by_name.get(_plain(row.base))
+        at = self.by_name.get(plain_name(row.base))
         if at is None or depth >= MAX_BASES or self.rows[at] is row:
             return None
         self.of(at, depth + 1)
@@ -197,11 +198,6 @@ def _contradicts_itself(known):
     """Say whether the two measures contradict each other, whatever the best evidence is."""
     implied = known["implied_utilisation"]  # known where both are of one scope
     return implied > 1 or (implied > 0 and apart(known["operations_flop"], known["achieved_flop"]))
-
-
-def _plain(name):
-    """A system's name without what spellings differ in."""
-    return "".join(c for c in name.lower() if c.isalnum())
 
 
 def _known(row, stages, counted, operations, burdens):

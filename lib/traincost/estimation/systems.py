@@ -195,7 +195,29 @@ def from_sheet(text, name, problems=()):
         rows.append(made)
     if len(entries) > MAX_SYSTEMS:
         rejected.append((MAX_SYSTEMS + 1, "", "", f"systems beyond the first {MAX_SYSTEMS} are not read"))
-    return of_rows(name, list(filter(None, rows)), where, rejected, _left_out(sheet.get("left_out")))
+    rows = list(filter(None, rows))
+    rejected += _without_base(rows)
+    return of_rows(name, rows, where, rejected, _left_out(sheet.get("left_out")))
+
+
+def plain_name(name):
+    """Return a system's name without what spellings differ in."""
+    return "".join(c for c in name.lower() if c.isalnum())
+
+
+def _without_base(rows):
+    """List the bases that a sheet has no system of."""
+    known = {plain_name(row["system"]) for row in rows}
+    return [
+        (
+            row["row"],
+            row["system"],
+            "base",
+            f"no system is called {str(row['base'])!r:.80}: what it took is not added",
+        )
+        for row in rows
+        if row.get("base") and plain_name(str(row["base"])) not in known
+    ]
 
 
 def _unread(key):

@@ -35,9 +35,9 @@ def _is_of(path, parameters):
     return declarations.defaults(declarations.declared(nb)).get("runs_dir") == parameters["runs_dir"]
 
 
-def opened(path, browser=True):
+def opened(path, browser=True, allow_root=False):
     """Open a notebook in JupyterLab, and return its exit status when it ends."""
-    options = [] if browser else ["--no-browser"]
+    options = [*([] if browser else ["--no-browser"]), *(["--allow-root"] if allow_root else [])]
     # Ctrl-C is for JupyterLab, which asks whether to stop.
     with subprocess.Popen([sys.executable, "-m", "jupyterlab", str(path), *options]) as server:
         while True:

@@ -135,16 +135,13 @@ def read_collection(
         parts += _described(batches, listing.sources, pattern, redactor)
     runs = numbered(tables.joined(batches), shown)
     listing, parts = _redacted(listing, parts, lambda texts: shown.all(redactor.paths(texts)))
-    if _may_join(runs, listing.sources):
-        from traincost.reading import joins
-
-        runs, joined = joins.together(runs, listing.sources)
-        parts += joined
+    runs, joined = _joined(runs, listing.sources)
+    parts += joined
     runs, rest = _sorted_out(runs, listing.sources)
     if require_runs:
         _refuse_nothing(listing, runs, rest, titles)
-    sections = frames.sections_frame(runs)
-    runs = runs.drop_columns("sections")  # the largest by far: it is not held twice while the others are made
+    # The largest column by far is not held twice while the others are made.
+    sections, runs = frames.sections_frame(runs), runs.drop_columns("sections")
     found = Collection(
         name=listing.name,
         runs=frames.runs_frame(runs, listing.sources),
@@ -252,6 +249,15 @@ def _refuse_columns(table):
 # -- sorting out ---------------------------------------------------------------------------
 
 
+def _joined(runs, sources):
+    """Put together the runs of one job; return these, and what became a part of which."""
+    if not _may_join(runs, sources):
+        return runs, []
+    from traincost.reading import joins
+
+    return joins.together(runs, sources)
+
+
 def _may_join(runs, sources):
     """Say, without looking at each, whether some runs may be of one job: most collections are one tool's."""
     readers = {reader for _, reader in sources}
@@ -310,6 +316,11 @@ def _refuse_nothing(listing, usable, rest, titles):
     if len(usable):
         return
     left_out = len(rest) + len(listing.unopened)
+    if not left_out and len(titles) == 1:
+        raise NothingToReport(
+            f"runs_dir {listing.shown!r} holds no runs of this format: {titles[0]}; with `format` auto, "
+            "those of all tools are looked for"
+        )
     if not left_out:
         raise NothingToReport(
             f"runs_dir {listing.shown!r} holds no runs that traincost understands{_seen(listing.root)}; "

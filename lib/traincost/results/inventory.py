@@ -52,6 +52,8 @@ def lines(runs_dir, format="auto", where=None, show=(), table=None, **reading):
             text += ["", f"{reader.TITLE} [{name}]: {_count(len(runs), 'run')}", *_of_format(runs, found)]
     text += _listed("Left out", [f"{r.path}: {r.reason}" for r in found.excluded.itertuples()])
     text += _listed("Parts of runs", [f"{row.path} [{row.format}]: of {row.part_of}" for row in parts])
+    if not len(found.runs) and not len(found.excluded):
+        text += ["", f"traincost reads: {', '.join(reader.TITLE for reader in READERS.values())}"]
     return text + _listed("Not read", _unread(runs_dir, unread))
 
 
