@@ -8,6 +8,7 @@ import pytest
 from conftest import grid, runs_of
 
 import traincost as tc
+from traincost.printing import plain
 
 
 def sweep(scale=1.0):
@@ -70,6 +71,23 @@ def test_the_answer_tells_savings_in_money_where_priced():
 )
 def test_the_headline_follows_from_what_can_be_saved(shares, headline):
     assert finding(timed(shares)).replace("\N{NO-BREAK SPACE}", " ") == headline
+
+
+def long_and_short():
+    """Five short runs that train, and a long one that is evaluated."""
+    rows = [(i, "train", 60.0, 1) for i in range(5)] + [(i, "eval", 30.0, 10) for i in range(5)]
+    rows += [(5, "train", 100.0, 1), (5, "eval", 800.0, 10)]
+    runs = runs_of({"task": list("aabbcc")}, [*[100.0] * 5, 1000.0], rows)
+    return runs.choosing(knobs=[{"name": "k", "sections": ["eval"], "kind": "share"}])
+
+
+def test_hours_lead_where_the_mean_run_tells_otherwise():
+    text = plain(str(tc.summary(long_and_short())))
+    assert text.startswith("Evaluation, not training, takes the time\n")
+    assert "Evaluation takes 38.3 % of a run, training 51.7 % (of all hours 63.3 % and 26.7 %)" in text
+    said = plain(str(tc.shares(long_and_short())))
+    assert "train is 51.7 % of a run and 26.7 % of all hours." in said
+    assert "Of all hours, eval is the largest part, 63.3 %: it is longer in the long runs." in said
 
 
 def test_the_headline_takes_the_kind_that_is_asked_for():

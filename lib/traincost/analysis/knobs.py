@@ -36,7 +36,7 @@ MOST = 0.5  # of the section around it: a part of the same kind is proposed besi
 _COLUMNS = (
     "knob", "change", "kind", "sections", "governed_share", "bound", "low", "high", "level_low",
     "level_high", "pooled_bound", "saved_s", "speed_up", "n_known", "n_runs", "tier", "n_present",
-    "bound_present", "first_share", "overlap", "n_unsynchronised",
+    "bound_present", "first_share", "overlap", "n_unsynchronised", "governed_pooled",
 )  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def bounds(t, knobs=None, cadence_section=None, codes=None, section_kinds=None):
     DataFrame
         A row per knob, the one that saves most in all first, the joint bound last:
         ``knob``, ``change``, ``kind``, ``sections`` (matched, as text),
-        ``governed_share`` (mean share of them);
+        ``governed_share`` (mean share of them) and ``governed_pooled`` (of all hours);
         all figures are of the runs whose counts allow a bound:
         ``bound`` (mean share of runtime saved), ``low``, ``high`` (resampling range: 2.5 and
         97.5 % quantiles over resampled runs), ``level_low``, ``level_high``;
@@ -175,13 +175,14 @@ def _row(knob, matched, fractions, t, codes, alike):
         level_low, level_high = _level_range(share, known, codes)
     governed_s = _saved(np.broadcast_to(matched.astype(float), t.whole.shape), t)[1]
     governed_share = (governed_s / t.runtime_s)[known].mean() if known.any() else np.nan
+    governed_pooled = governed_s[known].sum() / all_s if known.any() else np.nan
     paths = ", ".join(path for path, matches in zip(t.paths, matched, strict=True) if matches)
     speed_up = 1 / (1 - pooled) if pooled < 1 - ALL else np.nan
     n_unsynchronised = int(unsynchronised(t)[:, matched].any(axis=1).sum())
     return (
         knob.name, knob.change, knob.kind, paths, governed_share, bound, low, high, level_low,
         level_high, pooled, total_s, speed_up, int(known.sum()), len(share), tier(bound),
-        int((known & has).sum()), present, first, overlap, n_unsynchronised,
+        int((known & has).sum()), present, first, overlap, n_unsynchronised, governed_pooled,
     )  # fmt: skip
 
 

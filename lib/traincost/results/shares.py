@@ -60,6 +60,7 @@ def _where_time_goes(shares, composition):
         return
     parts, some = _parts(shares, composition), _in_some(shares)
     yield _dominant(parts, shares, some)
+    yield from _of_most_hours(parts, shares)
     # Further parts that only some runs have, and their share there.
     told = [name for name in parts.index[1:] if name in some and parts[name] >= LEAST_LISTED][:N_NAMED]
     for name in told:
@@ -150,6 +151,17 @@ def _dominant(parts, shares, some):
             for row in inside.head(N_NAMED).itertuples()
         ],
     )
+
+
+def _of_most_hours(parts, shares):
+    """The part that takes most of all hours, where it is another than that of the mean run."""
+    pooled = shares.set_index("section")["pooled_share"].reindex(parts.index).dropna()
+    if len(pooled) and pooled.max() - pooled.get(parts.index[0], np.inf) >= APART:
+        yield say(
+            "Of all hours, {s} is the largest part, {x}: it is longer in the long runs.",
+            s=Name(pooled.idxmax()),
+            x=_share(key("sections", pooled.idxmax(), "pooled_share"), pooled.max()),
+        )
 
 
 def _rest(rest):

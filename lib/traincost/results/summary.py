@@ -43,7 +43,7 @@ def summary(runs, knobs=None, *, devices=1, price_per_hour=None, currency="USD",
     Result
         ``frame`` is that of `runs`.
     """
-    found = leading(runs.composition, runs.bounds, runs.section_kinds)
+    found = leading(runs.timing, runs.composition, runs.bounds, runs.section_kinds)
     turned = knobs.tables.get("turned") if knobs is not None else None
     price = None if price_per_hour is None else price_per_hour * devices
     lead, saves = _what_to_do(runs, found, turned.frame if turned else None, price, currency)
@@ -68,25 +68,43 @@ def _finding(runs, found):
         return say("{x} of the time was not timed", x=Number.share("unattributed.share", found.untimed))
     if found.knob is None or found.knob["pooled_bound"] < HIGH:
         return _nothing_saves(runs, found)
-    governed = float(found.knob["governed_share"])
-    parts = _what_takes(found)
-    if not found.training:
-        return say("{subject} {n:takes|take} {x} of the time", **parts)
-    if governed > FAR_MORE * found.training:
-        return say("{subject}, not training, {n:takes|take} the time", **parts)
-    if governed * FAR_MORE >= found.training:
-        return say("{subject} {n:takes|take} as much time as training", **parts)
-    return say("Training takes the time; {what} {n:is|are} {x} of it", **parts)
+    governs = "governed_pooled" if _hours_lead(found) else "governed_share"
+    return say(_HEADLINES[_compared(found, governs)], **_what_takes(found, governs))
 
 
-def _what_takes(found):
+# What the best knob governs against training: by far more, as much, less, or no training is known.
+_HEADLINES = {
+    "more": "{subject}, not training, {n:takes|take} the time",
+    "alike": "{subject} {n:takes|take} as much time as training",
+    "less": "Training takes the time; {what} {n:is|are} {x} of it",
+    "alone": "{subject} {n:takes|take} {x} of the time",
+}
+
+
+def _compared(found, governs):
+    """Return the key of the headline, by mean shares of a run or by shares of all hours."""
+    governed = float(found.knob[governs])
+    training = found.training_pooled if governs == "governed_pooled" else found.training
+    if not training:
+        return "alone"
+    if governed > FAR_MORE * training:
+        return "more"
+    return "alike" if governed * FAR_MORE >= training else "less"
+
+
+def _hours_lead(found):
+    """Say whether all hours make another headline than the mean run: a few long runs have most of them."""
+    return _compared(found, "governed_pooled") != _compared(found, "governed_share")
+
+
+def _what_takes(found, governs="governed_share"):
     """Return what the best knob governs, at the beginning of a sentence and in it, and how much that is."""
     what = found.subject or Name(found.knob["knob"])
     return {
         "what": what,
         "subject": found.subject.capitalize() if found.subject else what,
         "n": 2 if found.subject in ("checkpoints", "diagnostics") else 1,
-        "x": knob_share(found.knob, "governed_share"),
+        "x": knob_share(found.knob, governs),
     }
 
 
@@ -224,10 +242,13 @@ def _why(runs, found):
     untimed = found.untimed > LEAST_TOLD
     if not (is_proposed or found.training or untimed):
         return None
+    by_hours = is_proposed and _hours_lead(found)
     return say(
-        "[{subject} {n:takes|take} {x} of a run][{first} {training}{of}][{then}{untimed} was not timed, so "
-        "what it went into is not known].",
+        "[{subject} {n:takes|take} {x} of a run][{first} {training}{of}][ (of all hours {hours} and "
+        "{trained})][{then}{untimed} was not timed, so what it went into is not known].",
         **parts,
+        hours=knob_share(found.knob, "governed_pooled") if by_hours else None,
+        trained=Number.share("training.pooled_share", found.training_pooled) if by_hours else None,
         first=", training" if is_proposed else "Training takes",
         training=Number.share("training.share", found.training) if found.training else None,
         of="" if is_proposed else " of a run",
