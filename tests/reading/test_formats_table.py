@@ -71,6 +71,25 @@ MEASURED = {
 }
 
 
+@pytest.mark.parametrize(
+    ("column", "table", "seconds", "said"),
+    [
+        ("hours", {"runtime_column": "hours"}, 7200, True),
+        ("train_hours", {}, 7200, True),
+        ("time (min)", {"runtime_column": "time (min)"}, 120, True),
+        ("train_time_ms", {}, 0.002, True),
+        ("runtime_s", {}, 2, False),
+        ("hours", {"runtime_column": "hours", "runtime_unit": "min"}, 120, False),
+        ("took", {"runtime_column": "took"}, 2, False),
+    ],
+)
+def test_the_unit_of_a_runtime_is_that_of_its_name(tmp_path, column, table, seconds, said):
+    path = write(tmp_path / "sweep.csv", f"arch,{column}\na,2\nb,3\n")
+    found = read_collection(path, table=Table(**table))
+    assert found.runs["runtime_s"].iloc[0] == pytest.approx(seconds)
+    assert any("by its name" in note for note in found.notes["note"]) == said
+
+
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_columns_called_like_a_metric_are_scores(tmp_path, ending):
     frame = pd.DataFrame({name: list(values) for name, values in MEASURED.items()})
@@ -253,7 +272,7 @@ def test_a_second_table_gives_the_sections(tmp_path):
     ("table", "message"),
     [
         ({"runtime_column": "time"}, "`runtime_column` names 'time'; the table has run, secs, lr"),
-        ({}, "`runtime_column` must name the column of the run times; there are run, secs, lr"),
+        ({}, "`runtime_column` must name the column of the run times, and .*; there are run, secs, lr"),
         (
             {"runtime_column": "secs", "factor_columns": ["x"]},
             "`factor_columns` names 'x'; the table has run",

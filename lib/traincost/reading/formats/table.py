@@ -137,12 +137,26 @@ def _set_runtime(roles, columns, rows, table, kind):
             roles["started"], roles["ended"] = table_columns.of_start_and_end(columns, rows)
             if not roles["ended"]:
                 raise ParameterError(
-                    f"`runtime_column` must name the column of the run times; there are {_listed(columns)}"
+                    "`runtime_column` must name the column of the run times, and `runtime_unit` their unit "
+                    f"where its name does not; there are {_listed(columns)}"
                 )
+    roles["unit"] = _unit(roles, table, kind)
     if not kind:
         _check_there("`runtime_column`", roles["runtime"], columns)
         for name in roles["runtime"]:
             table_text.refuse_ambiguous(name, [c for row, _ in rows if isinstance(c := row.get(name), str)])
+
+
+def _unit(roles, table, kind):
+    """Return the unit of the runtime: as asked for, or as the name of its column says."""
+    units = {table_columns.unit_of(name) for name in roles["runtime"]}
+    told = units.pop() if len(units) == 1 else ""
+    if table.runtime_unit != "s" or told in ("", "s") or (kind and not table.runtime_column):
+        return table.runtime_unit
+    roles["said"] += [
+        f"column {shortened(name, 80)!r} is read in {told}, by its name" for name in roles["runtime"]
+    ]
+    return told
 
 
 def _factors(columns, rows, roles, table, kind):
@@ -165,7 +179,7 @@ def _factors(columns, rows, roles, table, kind):
             for name in scores
         ]
         left = [name for name in left if name not in scores]
-    times_s = [_runtime(row, roles, TIME_UNITS[table.runtime_unit])[0] for row, _ in rows]
+    times_s = [_runtime(row, roles, TIME_UNITS[roles["unit"]])[0] for row, _ in rows]
     no_settings = table_columns.no_settings(left, rows, times_s)
     roles["said"] += [
         f"column {shortened(name, 80)!r} is no setting: {why}" for name, why in no_settings.items()
@@ -195,7 +209,7 @@ def _run(row, run_id, roles, table):
     run.cost |= numbers(named, "cost", run.notes)
     scores = {name: _value(row[column]) for column, name in roles["score"].items() if column in row}
     run.scores = numbers(scores, "score", run.notes)
-    run.runtime_s, run.reason = _runtime(row, roles, TIME_UNITS[table.runtime_unit])
+    run.runtime_s, run.reason = _runtime(row, roles, TIME_UNITS[roles["unit"]])
     run.evidence = OWN_RECORD if roles["status"] else FILES
     if roles["machine"]:
         run.devices, run.device, run.host = roles["machine"](row)

@@ -15,10 +15,14 @@ MIN_VALUES = 4  # of a score: what has fewer may be a setting
 EXACT = 1e-3  # of a column's range, by which a function of the runtime may be off
 _DURATION = re.compile(
     r"(run_?time|duration|elapsed(_?time)?|wall_?(clock_?)?time|train(ing)?_?(run_?)?time|time_?total)"
-    r"(_(s|sec|seconds))?",
+    r"([_ .(\[]{1,2}[a-z]{1,12}[)\]]?)?|train(ing)?_(hours|hrs|minutes|mins|seconds|secs)",
     re.IGNORECASE,
 )
-_IN_SECONDS = re.compile(r".*_(s|sec|seconds)", re.IGNORECASE)
+_UNIT = re.compile(
+    r"(?:.*[^a-z])?(?:(?P<us>us|microseconds?)|(?P<ms>ms|millis|milliseconds?)|(?P<s>s|secs?|seconds?)|"
+    r"(?P<min>m|mins?|minutes?)|(?P<h>h|hrs?|hours?))[)\]]?",
+    re.IGNORECASE,
+)
 _PAIRS = (
     *(("started_at", "ended_at"), ("started_at", "finished_at"), ("start_time", "end_time")),
     *(("start", "end"), ("started", "ended"), ("started", "finished"), ("start_time", "stop_time")),
@@ -53,6 +57,16 @@ def of_statuses(columns, rows):
     return found[0] if len(found) == 1 else ""
 
 
+def unit_of(name):
+    """Return the unit of time that a column's name ends in, as `table.TIME_UNITS` has it, or empty text.
+
+    >>> unit_of("train_hours"), unit_of("time (min)"), unit_of("hours"), unit_of("arch")
+    ('h', 'min', 'h', '')
+    """
+    match = _UNIT.fullmatch(name)
+    return match.lastgroup if match else ""
+
+
 def of_durations(columns, rows):
     """Return the one column that is named as a duration and says its unit, as a list; else an empty one."""
     found = []
@@ -62,7 +76,7 @@ def of_durations(columns, rows):
             has_units = bool(cells) and all(
                 isinstance(c, str) and durations.seconds(c) is not None for c in cells
             )
-            found += [name] if has_units or _IN_SECONDS.fullmatch(name) else []
+            found += [name] if has_units or unit_of(name) else []
     return found if len(found) == 1 else []
 
 
