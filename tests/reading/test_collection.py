@@ -240,6 +240,33 @@ def test_a_symlink_loop_is_not_followed(tmp_path):
     assert len(read_collection(tmp_path).runs) == 1
 
 
+def test_earlier_states_of_a_run_are_copies_of_it(tmp_path):
+    started = "2026-03-01T10:00:00+00:00"
+    for folder, run_id, status, runtime_s, start in (
+        ("a", "a", "completed", 100.0, started),
+        ("backup/a", "a", "running", 40.0, started),  # saved while it went on
+        ("b", "b", "failed", 30.0, started),
+        ("backup/b", "b", "failed", 30.0, started),
+        ("late/b", "b", "running", 10.0, started),
+        ("again/b", "b", "failed", 20.0, "2026-03-02T10:00:00+00:00"),  # tried again, and failed again
+        ("c", "c", "running", 5.0, started),
+    ):
+        write_run(tmp_path / folder, record(run_id, status=status, runtime_s=runtime_s, started_at=start))
+    found = read_collection(tmp_path)
+    assert list(found.runs["path"]) == ["a/run.json"]
+    status = found.excluded.set_index("path")["status"].to_dict()
+    assert status == {
+        "again/b/run.json": "failed",
+        "b/run.json": "failed",
+        "backup/a/run.json": "duplicate",
+        "backup/b/run.json": "duplicate",
+        "c/run.json": "running",
+        "late/b/run.json": "duplicate",
+    }
+    reasons = found.excluded.set_index("path")["reason"]
+    assert reasons["backup/a/run.json"].startswith("has the run_id and the start of a/run.json: a copy, or")
+
+
 def test_temporary_files_of_a_killed_recorder_are_ignored(tmp_path):
     write_run(tmp_path / "a", record("a"))
     (tmp_path / "a" / ".run.json.123.tmp").write_text("{")

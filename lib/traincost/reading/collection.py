@@ -22,6 +22,7 @@ from traincost.reading.formats import JOBS, READERS, RESUMABLE, other, table_fil
 from traincost.reading.formats import table as _table
 from traincost.reading.formats.files import Unreadable
 from traincost.reading.formats.paths import PathPattern
+from traincost.reading.formats.statuses import DUPLICATE, UNREADABLE
 from traincost.reading.listing import POINTER, POINTER_KEY, Listing, is_live, is_url, listed, readers
 from traincost.reading.redaction import Numbering, Redactor, Rule, numbered
 from traincost.reading.tables import printable
@@ -279,14 +280,37 @@ def _sorted_out(runs, sources):
             ids.setdefault(run_id, (path, content))
             if content:
                 contents[content] = path
+    found |= _snapshots(runs, sources)
     if found:
         statuses, reasons = (runs[name].to_pylist() for name in ("status", "reason"))
         for i, reason in found.items():
-            statuses[i], reasons[i] = "duplicate", reason
+            statuses[i], reasons[i] = DUPLICATE, reason
         runs = tables.changed(runs, status=statuses, reason=reasons)
     usable = pc.equal(runs["reason"], "")
     # A filter copies: most collections have nothing to leave out.
     return (runs.filter(usable) if not pc.all(usable).as_py() else runs), runs.filter(pc.invert(usable))
+
+
+def _snapshots(runs, sources):
+    """Return row to reason of runs that did not complete, and are a copy or a state of another run.
+
+    A backup that was made while a run went on has its id and its start, and no end. Of several the one
+    that completed stays, else the longest.
+    """
+    if _all_distinct(runs["run_id"]):
+        return {}
+    frame = runs.select(["place", "run_id", "started_at", "reason", "status", "runtime_s"]).to_pandas()
+    frame = frame[(frame["started_at"].fillna("") != "") & ~frame["status"].isin((DUPLICATE, UNREADABLE))]
+    frame = frame[frame.duplicated(["run_id", "started_at"], keep=False)]
+    frame = frame.assign(completed=frame["reason"] == "").sort_values(
+        ["completed", "runtime_s"], ascending=False, kind="stable"
+    )
+    found = {}
+    for _, rows in frame.groupby(["run_id", "started_at"], sort=False):
+        first = printable(sources[rows["place"].iloc[0]][0])
+        reason = f"has the run_id and the start of {first}: a copy, or an earlier state of it"
+        found |= dict.fromkeys(rows.index[1:][~rows["completed"].iloc[1:]], reason)
+    return found
 
 
 def _candidates(runs):
@@ -309,7 +333,11 @@ def _candidates(runs):
 def _are_distinct(runs):
     """Say whether no two runs share an id or a content, as nearly always."""
     contents = runs["content"].filter(pc.not_equal(runs["content"], ""))
-    return all(pc.count_distinct(values).as_py() == len(values) for values in (runs["run_id"], contents))
+    return _all_distinct(runs["run_id"]) and _all_distinct(contents)
+
+
+def _all_distinct(values):
+    return pc.count_distinct(values).as_py() == len(values)
 
 
 def _refuse_nothing(listing, usable, rest, titles):

@@ -9,6 +9,7 @@ PRUNED = "pruned"  # stopped on purpose, by the search that it belongs to
 QUEUED = "queued"  # asked for, and not begun
 UNKNOWN = "unknown"  # how it ended is not recorded; with a known runtime it counts
 UNREADABLE = "unreadable"
+DUPLICATE = "duplicate"  # a copy of a run that is read
 UNFINISHED = "unfinished"  # asked for, and not there
 
 # How the end of a run is known, the best evidence first.

@@ -28,6 +28,7 @@ from traincost.reading.formats.statuses import (
     COMPLETED,
     CONSOLE,
     DEBUG_LOG,
+    DUPLICATE,
     FAILED,
     FILES,
     KILLED,
@@ -117,7 +118,7 @@ def _run(place, run_id):
     add_energy(run, log.power if log and log.power.series else _events(place), TRACKER)
     twin = _twin(place, own_id)
     if twin:
-        run.end("duplicate", f"is a copy of {twin}")
+        run.end(DUPLICATE, f"is a copy of {twin}")
     return run
 
 
