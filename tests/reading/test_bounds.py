@@ -105,7 +105,7 @@ def test_every_text_of_a_run_is_short(tmp_path, name):
     run["run_id"] = "a " * 9_000 if name == "run_id" else "a"
     write_run(tmp_path / "a", run)
     (text,) = read_collection(tmp_path, show=["host"]).runs[name]
-    assert len(text) == bounds.MAX_TEXT
+    assert len(text) == (bounds.MAX_NAME if name == "host" else bounds.MAX_TEXT)  # of one machine
 
 
 def lists(root, extra):
@@ -134,3 +134,49 @@ def test_lists_of_half_a_megabyte_cost_a_page_little(tmp_path):
 def test_runtimes_all_beyond_measure_leave_nothing_to_report(tmp_path):
     with pytest.raises(NothingToReport, match="beyond"):
         read(tmp_path, {"runtime_s": 1e20})
+
+
+def test_a_long_integer_does_not_hide_behind_an_equal_float(tmp_path):
+    long = 10000000000000000303786028427003666890752
+    held = bounds.Held([Run("a", config={"x": 1e40}), Run("b", config={"x": long})])
+    assert not held.is_short()
+    found = read(tmp_path, {"config": {"x": 1e40}}, {"config": {"x": long}, "scores": {"a": float("nan")}})
+    assert all(len(str(level)) <= bounds.MAX_DIGITS for level in found.runs["config.x"])
+
+
+@pytest.mark.parametrize("kind", [dict, list])
+@pytest.mark.parametrize("depth", [bounds.MAX_DEPTH - 10, bounds.MAX_DEPTH + 10, 495, 900])
+def test_a_deep_compute_block_costs_only_itself(tmp_path, kind, depth):
+    block = 1
+    for _ in range(depth):
+        block = {"a": block} if kind is dict else [block]
+    found = read(tmp_path, {"compute": {"x": block, "at": "/home/anna/x"}}, {})
+    assert len(found.runs) == 2
+    left_out = depth > bounds.MAX_DEPTH
+    assert (0 in found.compute) != left_out
+    assert any("100 levels: left out" in note for note in found.notes["note"]) == left_out
+
+
+@pytest.mark.parametrize("n", [3, 90, 200])
+def test_a_list_of_machines_keeps_their_marks_whole(tmp_path, n):
+    found = read(tmp_path, {"host": ", ".join(f"node{i}" for i in range(n))}, {"host": "node0"})
+    kept = min(n, bounds.MAX_HOSTS)
+    more = ["and 100 others"] if n == 200 else []
+    assert found.runs["host"].iloc[0].split(", ") == [*(f"host {i + 1}" for i in range(kept)), *more]
+    assert found.runs["host"].iloc[1] == "host 1"
+
+
+def test_extents_of_whole_numbers_are_read_where_names_collide(tmp_path):
+    n = 2**53 + 1
+    sections = {
+        "k=/home/anna": {"seconds": 1e16, "count": 1, "first_s": n, "min_s": n, "max_s": n},
+        "k=/Users/anna": {"seconds": 5.0, "count": 1},
+    }
+    assert len(read(tmp_path, {"sections": sections}, {}).runs) == 2
+
+
+def test_truth_values_beside_a_written_null_are_levels(tmp_path):
+    found = read(
+        tmp_path, {"config": {"amp": True}}, {"config": {"amp": "none"}}, {"config": {"amp": "false"}}
+    )
+    assert list(found.runs["config.amp"]) == ["True", "none", "False"]

@@ -170,6 +170,14 @@ def test_a_person_who_is_named_leaves_other_paths_too():
     }
 
 
+@pytest.mark.parametrize("names", [("user", "owner"), ("owner", "user")])
+def test_a_person_whose_name_begins_anothers_leaves_nothing_of_it(names):
+    config = dict(zip(names, ("team/anna", "team"), strict=True)) | {"path": "/data/team/anna/x"}
+    shown = Redactor(Rule(key=b"k")).config(config)
+    assert "anna" not in " ".join(shown.values())
+    assert shown["path"].endswith("/x")
+
+
 def test_what_was_equal_stays_equal():
     hosts = ["gpu2", "gpu1", "gpu2"]
     redactors = [Redactor(Rule(b"k")) for _ in hosts]  # as batches that are read apart

@@ -24,6 +24,8 @@ _EDGE = 10**MAX_DIGITS
 _FIGURE = re.compile(rf"\d{{{MAX_DIGITS + 1},}}", re.ASCII)
 MAX_SECONDS = 1e15  # 30 million years
 MAX_COMPUTE = 100_000  # characters of a record's compute block
+MAX_DEPTH = 100  # of lists and mappings in it
+MAX_HOSTS = 100  # machines of a run that are named
 MAX_NUMBER = 1e30  # of a count, a cost or a score
 TEXTS = (
     *("run_id", "status", "started_at", "task", "report", "process", "reason"),
@@ -62,14 +64,14 @@ class Held:
         return (
             max(map(len, self.names), default=0) <= MAX_NAME
             and max(map(len, self.texts | self._others), default=0) <= MAX_TEXT
-            and not any(_is_long(value) for _, value in self.settings)
+            and not any(_is_long(value) or _hides_a_long_one(value) for _, value in self.settings)
             and not any(map(_is_too_long, self._computes))
         )
 
 
 def searchable(run):
     """Cut what of a `Run` would take long to search; its dicts are replaced, not changed."""
-    return _shortened(run, SEARCHED)
+    return _without_long_compute(_shortened(run, SEARCHED))
 
 
 def bounded(run):
@@ -81,6 +83,11 @@ def _is_long(value):
     if value.__class__ is not str:
         return not _is_short(value)
     return len(value) > MAX_VALUE or (len(value) > MAX_DIGITS and bool(_FIGURE.search(value)))
+
+
+def _hides_a_long_one(value):
+    """Say whether an integer with too many digits may equal this float, and so not be among what is held."""
+    return value.__class__ is float and abs(value) >= _EDGE
 
 
 def are_counted(runs):
@@ -99,7 +106,16 @@ def are_counted(runs):
 
 
 def _is_too_long(compute):
-    return len(repr(compute)) > MAX_COMPUTE
+    inside = [compute]
+    for _ in range(MAX_DEPTH):
+        inside = [each for value in inside if (of := _entries(value)) for each in of]
+        if not inside:
+            return len(repr(compute)) > MAX_COMPUTE
+    return True
+
+
+def _entries(value):
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _counted(run):
@@ -115,8 +131,13 @@ def _counted(run):
     kept = {name: timed for name, timed in run.sections.items() if _is_timed(*timed)}
     run.notes = [*run.notes, *_noted(run.sections, kept, f"has more than {MAX_SECONDS:.0e} s: left out")]
     run.sections = kept
+    return _without_long_compute(run)
+
+
+def _without_long_compute(run):
     if run.compute and _is_too_long(run.compute):
-        run.notes = [*run.notes, f"the compute block has more than {MAX_COMPUTE:,} characters: left out"]
+        limits = f"{MAX_COMPUTE:,} characters or {MAX_DEPTH} levels"
+        run.notes = [*run.notes, f"the compute block has more than {limits}: left out"]
         run.compute = {}
     return run
 
@@ -134,10 +155,19 @@ def _shortened(run, times):
     run.cost, run.scores = _named(run.cost, times), _named(run.scores, times)
     # Each level of a section's path is shortened, so that it stays below its parent.
     run.sections, run.extents = _named(run.sections, times, "/"), _named(run.extents, times, "/")
-    for name in (*TEXTS, "host"):
+    for name in TEXTS:
         setattr(run, name, short(getattr(run, name), times * MAX_TEXT))
+    run.host = _hosts(run.host, times) if len(run.host) > MAX_TEXT else run.host
     run.notes = [short(note, times * MAX_TEXT) for note in run.notes]
     return run
+
+
+def _hosts(text, times):
+    """Return the first machines of a list; a name, or the mark in its place, is not cut."""
+    names = text.split(", ")
+    kept = [short(name, times * MAX_NAME) for name in names[: times * MAX_HOSTS]]
+    more = len(names) - len(kept)
+    return ", ".join([*kept, f"and {more:,} others"] if more else kept)
 
 
 def _is_short(value):

@@ -118,9 +118,9 @@ _TRUTH = {"true": "True", "false": "False"}
 
 
 def _truth(level):
-    if level is None or level == NULL:
-        return level
     text = str(level).lower()
+    if text == NULL.lower():
+        return level
     return _TRUTH.get(text) or str(bool(float(text)))
 
 

@@ -121,7 +121,9 @@ class Redactor:
         if not own:
             return config
         config = {**config, **{setting[0]: withheld[setting][0] for setting in own}}
-        persons = sorted({person for setting in own for person in withheld[setting][1]})
+        # The longest first: the name of one may begin that of another.
+        persons = {person for setting in own for person in withheld[setting][1]}
+        persons = sorted(persons, key=lambda person: (-len(person), person))
         return self._without_persons(config, _as_directory(*persons)) if persons else config
 
     def text(self, text):

@@ -120,6 +120,8 @@ def _extents(entries, sections):
                 are_times = least >= 0.0 and most < inf
             else:
                 are_times = all(map(_is_time, (first, least, most)))
+                if are_times:
+                    first, least, most = map(float, (first, least, most))
             # The wait that finds the end of a loader has seconds, and is no occurrence.
             agree = are_times and least <= first <= most and count is not None
             if not (agree and most <= seconds * _ROUNDED and least * count <= seconds * _ROUNDED):
