@@ -198,7 +198,7 @@ def test_levels_with_many_unfinished_runs_are_flagged(collection):
     assert list(table.index) == ["b"]
     assert table.loc["b", "share"] == 0.5
     assert table.loc["b", "flagged"]
-    assert "1 of 2 runs of b did not complete" in str(costs(Runs(collection, rows="task")))
+    assert "1 of 2 runs of task b did not complete" in str(costs(Runs(collection, rows="task")))
 
 
 @pytest.mark.parametrize(("status", "n"), [("killed", 1), ("duplicate", 0)])

@@ -277,6 +277,22 @@ def test_a_random_search_is_named_where_it_is_one():
         assert "drawn at random" not in set(tc.threats(other).frame["threat"])
 
 
+def test_of_a_random_search_no_combination_is_missing():
+    rng = np.random.default_rng(2)
+    listed = pd.concat([grid(width=list("abcdef"), act=list("pqr")).iloc[2:]] * 2, ignore_index=True)
+    listed = listed.sample(frac=1, random_state=0, ignore_index=True)
+    drawn = pd.DataFrame({"lr": rng.random(len(listed)), "dropout": rng.random(len(listed))})
+    runtime_s = 100.0 * rng.lognormal(0, 0.3, len(listed))
+    starts = one_after_another(runtime_s, np.arange(len(listed)))
+    threats = [
+        set(tc.threats(made(config, runtime_s, starts)).frame["threat"])
+        for config in (listed, pd.concat([drawn, listed], axis=1))
+    ]
+    assert "missing" in threats[0]
+    assert "drawn at random" in threats[1]
+    assert "missing" not in threats[1]
+
+
 # -- bad input -----------------------------------------------------------------------------
 
 

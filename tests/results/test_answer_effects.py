@@ -48,6 +48,30 @@ def test_repetitions_are_no_evidence_and_this_is_said():
     assert "repeated" not in said(single, runtime[:6])
 
 
+def test_only_configurations_with_several_runs_are_repeated():
+    config = grid(a=list("xyz"), b=list("pqr"), c=["1", "2"])
+    config = pd.concat([config, config.head(5)], ignore_index=True)
+    rng = np.random.default_rng(0)
+    text = said(config, np.exp(rng.normal(0, 0.3, len(config))))
+    assert "5 of 18 configurations are repeated; " in text
+
+
+def test_what_is_repeated_beside_values_drawn_at_random_is_named():
+    rng = np.random.default_rng(0)
+    config = pd.DataFrame({"width": np.tile([32, 64, 128, 256], 10), "lr": rng.random(40)})
+    text = said(config, config["width"] * np.exp(rng.normal(0, 0.05, 40)))
+    assert "4 configurations of width are repeated; " in text
+
+
+def test_what_goes_with_another_setting_is_no_chance():
+    rng = np.random.default_rng(0)
+    config = pd.DataFrame({"task": list("aabb") * 6, "host": list("mmnn") * 6, "lr": ["1", "2"] * 12})
+    runtime = np.where(config["task"] == "a", 10.0, 20.0) * np.exp(rng.normal(0, 0.05, 24))
+    text = said(config, runtime)
+    assert "Runtime goes with task = host" in text
+    assert "No setting's effect" not in text
+
+
 def test_long_lists_of_factors_are_cut_with_a_count():
     rng = np.random.default_rng(0)
     config = pd.DataFrame({f"f{i}": rng.integers(0, 2, 60).astype(str) for i in range(12)})

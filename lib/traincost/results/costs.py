@@ -67,7 +67,7 @@ def costs(runs, by=None, *, devices=1, price_per_hour=None, currency="USD", powe
         [
             *_money(spent, devices, price_per_hour, currency, power_w),
             *_copies(runs.excluded),
-            *_many_unfinished(missing),
+            *_many_unfinished(missing, axis.name),
         ],
         by_level if len(spent) > 1 else More(say("Time spent, in numbers"), (by_level,)),
         *beside_costs(runs),
@@ -119,13 +119,14 @@ def _said(table, order, n_superseded):
         )
 
 
-def _many_unfinished(table):
+def _many_unfinished(table, by):
     """A warning for levels of which many runs were not completed."""
     flagged = table[table["flagged"].astype(bool)]
     if len(flagged):
         yield say(
-            "{n} of {of} runs of {levels} did not complete: where these are the long ones, the means of the "
-            "others are too low.",
+            "{n} of {of} runs of {by} {levels} did not complete: where these are the long ones, the means of "
+            "the others are too low.",
+            by=Name(by),
             levels=names(flagged["level"].head(N_NAMED)),
             n=Number.count("unfinished.n", flagged["n_unfinished"].sum()),
             of=Number.count("unfinished.of", (flagged["n_unfinished"] + flagged["n_completed"]).sum()),

@@ -101,7 +101,7 @@ def _dependence(what, table, found, ordered):
         yield say(said, what=what.words, subject=what.subject)
         return
     act_together = found.judged.structure.act_together
-    if not tested["clears"].any():
+    if not tested["verdict"].isin(_OF_A_SETTING).any():
         yield _nothing_clears(what, tested, act_together)
     for verdict in (*_OF_A_SETTING, verdicts.CHANCE, verdicts.TOO_FEW):
         rows = tested[tested["verdict"] == verdict]
@@ -208,10 +208,15 @@ _UNITS = {
 def _units(what, table, found):
     """What repeats a configuration, and what the tests therefore take as evidence."""
     rows, structure = table[table["kind"] == "replicate"], found.judged.structure
-    if structure.n_configurations < len(structure.of_run):
+    n_repeated, n_all = int((np.bincount(structure.of_run) > 1).sum()), structure.n_configurations
+    if n_repeated:
+        # Beside settings of one value per run, what is repeated are those of the others.
+        others = [field.name for field in structure.repeating] if structure.single else []
         yield say(
-            "{n} configurations are repeated[ over {f}]; {how}.",
-            n=Number.count("effects.n_repeated", structure.n_configurations),
+            "{n}[ of {of}] configurations[ of {others}] {n:is|are} repeated[ over {f}]; {how}.",
+            n=Number.count("effects.n_repeated", n_repeated),
+            of=Number.count("effects.n_repeating", n_all) if n_repeated < n_all else None,
+            others=names(others[:N_NAMED]) if len(others) <= N_NAMED else [],
             f=names(rows["factor"].head(N_NAMED)),
             how=_UNITS[structure.unit],
         )

@@ -135,7 +135,7 @@ def _change(check):
     text = f"{share_text(abs(check.change))} {way}" if abs(check.change) > EXACT else SAME
     if np.isnan(check.low):
         return f"{text}, how much of it is chance is not known"
-    return f"{text} (between {change_text(check.low)} and {change_text(check.high)})"
+    return f"{text} (95 % bounds {change_text(check.low)} and {change_text(check.high)})"
 
 
 def as_json(check):

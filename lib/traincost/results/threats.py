@@ -40,12 +40,13 @@ def threats(runs, response="runtime_s", *, name=""):
     """
     started_s = starts_s(runs.frame)
     tried, failed, described = _tried(runs)
+    random = list(_random(tried, described))
     found = [
         *_order(runs, started_s),
-        *_random(tried, described),
+        *random,
         *_cap(runs, tried, described),
         *_failed(failed, described),
-        *_missing(failed, described),
+        *(() if random else _missing(failed, described)),  # of settings drawn at random, none is due
         *_pruned(runs),
         *_resumed(runs),
         *(_overlap(runs, tried, described) if response == "runtime_s" else ()),
