@@ -235,3 +235,11 @@ def test_one_setting_with_seeds_is_predicted_from_its_repetitions():
     table = planned(made).iloc[:-1]
     half = stats.t.ppf(0.95, 16) * np.sqrt(model.repeat_variance * (1 + 1 / 5))
     assert np.log(table["high"] / table["low"]).to_numpy() == pytest.approx(2 * half, rel=0.05)
+
+
+def test_too_many_configurations_name_the_setting_of_most_levels():
+    rng = np.random.default_rng(0)
+    config = pd.DataFrame({"lr": rng.random(60), "width": rng.random(60), "decay": rng.integers(1, 9, 60)})
+    made = runs_of(config, np.arange(1.0, 61.0))
+    with pytest.raises(ParameterError, match=r"more than 10,000 configurations; .*: lr alone has 60"):
+        plan.plan(made.frame, made.described, plan.checked({}))

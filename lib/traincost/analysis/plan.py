@@ -365,7 +365,11 @@ def cells_of(model, levels):
                 )
         chosen.append(asked)
     if np.prod([float(len(asked)) for asked in chosen]) > MAX_CELLS:
-        raise ParameterError(f"`levels` make more than {MAX_CELLS} configurations; plan fewer at a time")
+        most = max(zip(by_name, chosen, strict=True), key=lambda pair: len(pair[1]))
+        raise ParameterError(
+            f"all levels together make more than {MAX_CELLS:,} configurations; name with `levels` those that "
+            f"are planned: {most[0]} alone has {len(most[1])}"
+        )
     return list(itertools.product(*chosen))
 
 

@@ -34,6 +34,7 @@ _COUNTER = re.compile(
     r"(^|_|\b)(id|ids|index|idx|trial|number|num|job|run|row|counter|no|nr|jobid|job_id|uid|uuid|pid|port)$",
     re.IGNORECASE,
 )
+_REMARK = re.compile(r"(notes?|comments?|remarks?|description)", re.IGNORECASE)
 _SEED = re.compile(r"seed|fold|rep(licate|eat)?s?$", re.IGNORECASE)
 # A name that ends in a metric's: ``loss_weight`` is a setting, and so is a metric that is aimed at.
 _SCORE = re.compile(
@@ -134,10 +135,10 @@ def _number(cell):
 def no_settings(names, rows, runtime_s):
     """Return the columns that are no settings, each with the reason.
 
-    Times of day, counters and numbers of jobs tell rows apart; and a function of the runtime (its hours,
-    its price) would explain all of it.
+    Remarks are about a run; times of day, counters and numbers of jobs tell rows apart; and a function of
+    the runtime (its hours, its price) would explain all of it.
     """
-    found = {}
+    found = {name: "it holds remarks" for name in names if _REMARK.fullmatch(name)}
     if len(rows) < MIN_ROWS:
         return found
     for name in names:

@@ -34,6 +34,7 @@ _MEASURED = re.compile(
     r"ppl|map|miou|iou|psnr|ssim|reward|return|score|error|wer|val|valid|test|eval)($|[._/\-\s)@\d])",
     re.IGNORECASE,
 )
+_SEED = re.compile(r"(^|[._/\-])(seed|fold)s?$", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -119,7 +120,9 @@ def _given(row):
 
 def _wandb(columns, rows):
     rest = [name for name in columns if name not in _WANDB_BASE]
-    scores = _after_the_fall(rest) or [name for name in rest if _is_measured(name, rows)]
+    summary = _after_the_fall(rest)
+    split = summary and all(_may_be_measured(name, rows) for name in summary)
+    scores = summary if split else [name for name in rest if _is_measured(name, rows)]
     names = [row.get("Name") for row, _ in rows]
     unique = len(set(names)) == len(names) and None not in names
     host = "Hostname" if "Hostname" in columns else "Host"
@@ -208,9 +211,23 @@ def _after_the_fall(names):
     return names[falls[0] :] if len(falls) == 1 else []
 
 
+def _may_be_measured(name, rows):
+    """Say whether a column may be of a summary: no seed, and neither words nor whole numbers that repeat."""
+    texts = _cells(name, rows)
+    if _SEED.search(name):
+        return False
+    if all(map(_NUMBER.fullmatch, texts)) and not all(float(text).is_integer() for text in texts):
+        return True
+    return len(texts) < MIN_ROWS or len(set(texts)) > len(texts) / 2 or bool(_MEASURED.search(name))
+
+
+def _cells(name, rows):
+    return [str(row[name]).strip() for row, _ in rows if name in row]
+
+
 def _is_measured(name, rows):
     """Say whether a column holds what was measured: by its name, or as numbers that hardly repeat."""
-    texts = [str(row[name]).strip() for row, _ in rows if name in row]
+    texts = _cells(name, rows)
     if not texts or not all(map(_NUMBER.fullmatch, texts)):
         return False
     if _MEASURED.search(name):
