@@ -15,6 +15,7 @@ from traincost.analysis.decomposition import MIX
 from traincost.analysis.families import holm
 from traincost.analysis.verdicts import TOO_FEW
 from traincost.pages.gathering import Gathered
+from traincost.printing import plain
 from traincost.reading.collection import read_collection
 from traincost.results.comparison import compare
 from traincost.results.decomposition import parts_table
@@ -509,6 +510,26 @@ def test_no_setting_is_the_cause_of_no_change():
     text = str(compare(*sides).settings)
     assert "Changed setting: lr (0.1 before, 0.2 after)." in text
     assert "cause" not in text
+
+
+def test_runs_that_died_are_said_with_what_both_sides_ran():
+    rng, config = np.random.default_rng(3), grid(task=list("abc"), loss=list("xy"))
+    before = noisy(rng, config)
+    before = dataclasses.replace(
+        before, runs=before.runs.assign(runtime_s=[100.0, 101, 200, 199, 900, 901]), excluded=before.excluded
+    )
+    after = scaled(before, 1.1)
+    lost = after.runs.iloc[4:].assign(status=["failed", "killed"], reason="x")
+    after = dataclasses.replace(
+        after,
+        runs=after.runs.head(4),
+        excluded=lost,
+        sections=after.sections[after.sections["run"] < 4],
+    )
+    text = plain(str(compare(Runs(before), Runs(after))))
+    assert "Runs take 10.0 % more time" in text.splitlines()[0]
+    assert "A mean run took 2 min 45 s instead of 6 min 40 s; of what both sides ran, 2 min 45 s" in text
+    assert "2 runs after did not complete (1 failed and 1 killed), and 0 before." in text
 
 
 def test_starts_that_are_not_recorded_are_said():

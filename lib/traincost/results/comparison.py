@@ -81,6 +81,7 @@ def compare(before, after, *, pair_by=None, renamed=None, name=""):
     said = [_overall(changes.iloc[0])]
     said += [] if where.allow_a_cause else _machine(where)
     said += [] if len(changed) else [_no_setting()]
+    said[1:1] = _did_not_complete(before, after)
     parts = {
         "summary": (changes, answer(before, after, changed, changes, made_of, columns, said)),
         "runtime": (
@@ -224,6 +225,28 @@ def _how_paired(pairing, before, after):
         )
 
 
+def _did_not_complete(before, after):
+    """How many runs of each side did not complete, where any did not."""
+    sides = [side.excluded["status"][side.excluded["status"].isin(_DIED)] for side in (before, after)]
+    n, m = map(len, sides)
+    if not n + m:
+        return
+    statuses = [
+        [
+            say("{n} {status}", n=Number.count(key("died", side, status, "n"), k), status=Name(status))
+            for status, k in found.value_counts().items()
+        ]
+        for side, found in zip(SIDES, sides, strict=True)
+    ]
+    yield say(
+        "{m} {m:run|runs} after did not complete[ ({late})], and {n} before[ ({early})].",
+        m=Number.count("died.after.n", m),
+        n=Number.count("died.before.n", n),
+        late=statuses[1],
+        early=statuses[0],
+    )
+
+
 def _few(texts, what):
     return with_more(names(texts[:N_NAMED]), len(texts), f"{what}.n_more")
 
@@ -315,6 +338,7 @@ def _took(base, row):
 
 
 SIDES = ("before", "after")
+_DIED = ("failed", "killed", "running", "unfinished")  # statuses
 LEAST_SEEN = 0.005  # of the longer run: a part that a reader may ask about
 N_CHANGED = 2  # settings named in the lead
 
@@ -325,7 +349,11 @@ def answer(before, after, changed, changes, made_of, columns, sentences):
     `changed` has the shared settings that differ, without those of place; `changes` and `columns` are those
     of `analysis.comparison`; `sentences` is what else is said: the change in words, and its causes.
     """
-    lead, took = _with(changed), _mean_took(made_of, bool(len(changed)))
+    lead = _with(changed)
+    # The runs that only one side has may be the long ones.
+    mix_s = made_of.parts.loc[made_of.parts["part"] == MIX, "total_s"].abs().sum()
+    is_apart = mix_s > LEAST_SEEN * made_of.before_s
+    took = _mean_took(made_of, lead is not None, changes.iloc[0] if is_apart else None)
     part = _part_changed(made_of)
     return Answer(
         finding=_finding(changes.iloc[0], columns),
@@ -381,10 +409,22 @@ def _with(changed):
     return say("With {l},", l=with_more(listed, len(changed), "answer.n_more_changed", "more changed"))
 
 
-def _mean_took(made_of, has_lead):
-    ends = made_of.before_s, made_of.after_s
-    a, b = Number.several(("mean.before_s", "mean.after_s"), ends, time_parts(ends, max(ends)))
-    return say("{first} mean run took {b} instead of {a}.", first="a" if has_lead else "A", b=b, a=a)
+def _mean_took(made_of, has_lead, paired):
+    """The mean run of either side, and of the configurations `paired`, where these are not all."""
+    ends = [made_of.before_s, made_of.after_s]
+    keys = ["mean.before_s", "mean.after_s"]
+    if paired is not None:
+        ends += [float(paired[name]) for name in ("before_s", "after_s")]
+        keys += ["paired.before_s", "paired.after_s"]
+    a, b, *both = Number.several(keys, ends, time_parts(ends, max(ends)))
+    return say(
+        "{first} mean run took {b} instead of {a}[; of what both sides ran, {d} instead of {c}].",
+        first="a" if has_lead else "A",
+        b=b,
+        a=a,
+        c=both[0] if both else None,
+        d=both[1] if both else None,
+    )
 
 
 def _part_changed(made_of):
@@ -394,11 +434,11 @@ def _part_changed(made_of):
         return None
     row = moved.iloc[0]
     values = row["total_s"], made_of.change_s
-    texts = time_parts(map(abs, values), made_of.change_s)
-    t, total = Number.several((key("part", row["part"], "total_s"), "mean.change_s"), values, texts)
-    said = "Of the {total} {way}, {t} is {part}{how}."
+    said, signed = "Of the {total} {way}, {t} is {part}{how}.", False
     if row["total_s"] * made_of.change_s < 0 or abs(row["total_s"]) > abs(made_of.change_s):
-        said = "Most changed {part}, by {t}, against {total} in all."
+        said, signed = "Most changed {part}, by {t}, against {total} in all.", True
+    texts = time_parts(values if signed else map(abs, values), made_of.change_s, signed)
+    t, total = Number.several((key("part", row["part"], "total_s"), "mean.change_s"), values, texts)
     return say(
         said,
         way="saved" if made_of.change_s < 0 else "added",
