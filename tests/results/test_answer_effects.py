@@ -1,5 +1,6 @@
 """What an answer says of effects is true of the numbers, and says what cannot be said."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -29,6 +30,47 @@ def test_a_direction_is_said_of_a_numeric_factor():
     text = said(pd.DataFrame({"lr": lr}), np.exp(-2 * lr + rng.normal(0, 0.1, 30)))
     assert "Runtime depends on lr" in text
     assert "Runtime falls with lr (Spearman ρ −0.9" in text
+
+
+def scored(config, score):
+    """Return runs of an hour each with this score."""
+    runs = runs_of(config, [3600.0] * len(config))
+    frame = runs.frame.assign(**{"score.acc": score})
+    return dataclasses.replace(runs, collection=dataclasses.replace(runs.collection, runs=frame))
+
+
+def test_a_score_with_an_optimum_is_not_called_steady():
+    rng = np.random.default_rng(0)
+    config = grid(lr=[1e-4, 1e-3, 1e-2], arch=list("ab"), seed=[0, 1, 2, 3])
+    best = config["lr"].map({1e-4: 0.85, 1e-3: 0.88, 1e-2: 0.82}) + rng.normal(0, 0.002, len(config))
+    text = str(tc.effects(scored(config, best), "acc"))
+    assert "0.001 has 0.05" in text
+    assert "is highest near lr = 0.001, and lower on either side" in text
+    assert "doubling it" not in text
+    assert "rises with lr" not in text
+    drawn = pd.DataFrame({"lr": 10 ** rng.uniform(-4, -2, 40)})
+    best = 0.9 - 0.1 * (np.log10(drawn["lr"]) + 3) ** 2 + rng.normal(0, 0.004, 40)
+    text = str(tc.effects(scored(drawn, best), "acc"))
+    assert re.search(r"is highest near lr = 0\.00(1|09|08)\d*, and lower on either side", text)
+    assert "doubling it" not in text
+
+
+def test_an_effect_without_a_steady_trend_says_so():
+    rng = np.random.default_rng(0)
+    config = grid(width=[8, 16, 32, 64, 128], arch=list("ab"), seed=[0, 1, 2, 3])
+    factor = config["width"].map({8: 1.0, 16: 2.0, 32: 1.0, 64: 2.0, 128: 1.0})
+    text = said(config, 60 * factor * rng.lognormal(0, 0.4, len(config)))
+    assert re.search(r"Runtime depends on width: no steady trend, doubling it goes with \S\d", text)
+
+
+def test_a_steady_trend_that_levels_off_does_not_turn():
+    turned = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        x = 2 ** rng.uniform(3, 10, 40)
+        runs = runs_of(pd.DataFrame({"width": x}), 100 * (1 - np.exp(-x / 60)) * rng.lognormal(0, 0.1, 40))
+        turned += list(runs.examined.turns["factor"])
+    assert len(turned) <= 2 + 2 * np.sqrt(2)  # at 5 %, of a true straight line
 
 
 def test_an_interaction_that_only_hours_allow_says_nothing():

@@ -34,8 +34,9 @@ class Effects:
     kept: np.ndarray  # which runs are not far (`far.far_runs`)
     judged: object  # verdicts.Judged
     with_far: dict  # factor to its verdict with the far runs, where it is another
-    ratios: pd.DataFrame  # these four as `sizes` returns them; on the log scale where `log` is true
+    ratios: pd.DataFrame  # these five as `sizes` returns them; on the log scale where `log` is true
     doublings: pd.DataFrame
+    turns: pd.DataFrame
     spread: pd.DataFrame
     cells: pd.DataFrame
     interactions: pd.DataFrame  # as `interactions` returns it
@@ -82,6 +83,7 @@ def examine(runs, response, replicates=(), factors=(), log=True):
         with_far=with_far,
         ratios=sizes.ratios(judged, tested, scaled),
         doublings=sizes.doublings(judged, tested, scaled),
+        turns=sizes.turns(judged, tested, scaled),
         spread=sizes.spread(judged, scaled),
         cells=sizes.unusual_cells(judged, scaled),
         interactions=interactions(y, described, log),

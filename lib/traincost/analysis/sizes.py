@@ -6,7 +6,7 @@ a response's own scale both are differences in its unit.
 Contract: described fields, a response and what was judged of it in, frames out.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ TUKEY, GAMES = "Tukey-Kramer", "Games-Howell"
 T, HC3 = "t", "t, HC3"
 RATIOS = ["factor", "level", "than", "estimate", "low", "high", "df", "method"]
 DOUBLINGS = ["factor", "estimate", "low", "high", "df", "method"]
+TURNS = ["factor", "at", "is_peak"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +71,32 @@ def doublings(judged, fields, y):
     DataFrame
         ``factor``, ``estimate`` with ``low`` and ``high`` (95 %, on the scale of `y`), ``df``, ``method``.
     """
-    rows = []
+    found = ((field.name, _slope(field, sample)) for field, sample in _positive(judged, fields, y))
+    return pd.DataFrame([(name, *row) for name, row in found if row], columns=DOUBLINGS)
+
+
+def turns(judged, fields, y):
+    """Find the numbers along which the response rises and falls, or falls and rises.
+
+    Two lines (Simonsohn 2018, Adv. Methods Pract. Psychol. Sci. 1), up to and from the value nearest to
+    where a quadratic in log2 x turns: their slopes, each with its 95 % interval, have opposite signs. A
+    quadratic alone would take a response that levels off for one that turns.
+
+    Returns
+    -------
+    DataFrame
+        ``factor``, ``at`` (the value where it turns), ``is_peak`` (or a trough).
+    """
+    found = ((field.name, _turn(field, sample)) for field, sample in _positive(judged, fields, y))
+    return pd.DataFrame([(name, *row) for name, row in found if row], columns=TURNS)
+
+
+def _positive(judged, fields, y):
+    """Yield field and sample of each factor with a size that is a positive number of several values."""
     for _, field, sample in _sized(judged, fields, y):
         values = field.values
         if values is not None and field.n_levels > 2 and np.isfinite(values).all() and (values > 0).all():
-            found = _slope(field, sample)
-            if found:
-                rows.append((field.name, *found))
-    return pd.DataFrame(rows, columns=DOUBLINGS)
+            yield field, sample
 
 
 def _sized(judged, fields, y):
@@ -181,6 +200,35 @@ def _slope(field, sample):
         method, variance = HC3, (weighed @ weighed) / spread**2
     half = stats.t.ppf((1 + LEVEL) / 2, df) * np.sqrt(variance)
     return slope, slope - half, slope + half, df, method
+
+
+def _turn(field, sample):
+    """Return (at, is_peak) of the value at which the slopes on its two sides have opposite signs, or None."""
+    x = np.log2(field.values[sample.at])
+    values = np.unique(x)
+    if len(values) < 3:
+        return None
+    held = stack([design(f, sample.at, degree=1) for f in sample.others], len(x))
+    columns = np.column_stack([np.ones_like(x), x - x.mean(), (x - x.mean()) ** 2])
+    basis = orthonormal(within(held, sample.groups))
+    rise, bend = np.linalg.lstsq(columns, sample.y - basis @ (basis.T @ sample.y), rcond=None)[0][1:]
+    inner = values[1:-1]
+    vertex = x.mean() - rise / (2 * bend) if bend else np.nan
+    if not values[0] < vertex < values[-1]:
+        return None
+    at = inner[np.abs(inner - vertex).argmin()]
+    sides = [_slope(field, _part(sample, mask)) for mask in (x <= at, x >= at)]
+    if None in sides or not all(low * high > 0 for _, low, high, *_ in sides):
+        return None
+    (left, *_), (right, *_) = sides
+    value = field.values[sample.at][np.abs(x - at).argmin()]
+    return (float(value), bool(left > 0)) if left * right < 0 else None
+
+
+def _part(sample, mask):
+    """Return a sample of some of the units, centred anew."""
+    groups = None if sample.groups is None else np.unique(sample.groups[mask], return_inverse=True)[1]
+    return replace(sample, y=within(sample.y[mask], groups), at=sample.at[mask], groups=groups)
 
 
 # -- spread --------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from traincost.results.effect_tables import effects_table, interactions_table, s
 from traincost.results.prose import N_LISTED, N_NAMED, Name, Number, first_names, key, names, say, with_more
 from traincost.results.responses import asked_of
 from traincost.results.result import More, Result
-from traincost.results.sizes import size_of, size_tables, together, with_sizes
+from traincost.results.sizes import size_of, size_tables, together, turn_of, with_sizes
 from traincost.results.threats import threats
 
 CROWDED = 3  # runs far from all others that a sentence names
@@ -187,6 +187,7 @@ def _relations(what, tested):
     if len(joint):
         yield say("{f}: jointly determined by the other factors.", f=names(joint["factor"]))
     trends = tested[np.isfinite(tested["direction"].astype(float)) & tested["clears"]]
+    trends = trends[~trends["factor"].isin(what.examined.turns["factor"])]
     for row in trends.itertuples():
         yield say(
             "{what} {way} with {f} (Spearman ρ {rho}).",
@@ -321,6 +322,7 @@ def _said_of(verdict, what, rows, act_together):
                 drift=Number.of("start_order.most_drift", DRIFT, ratio_text),
                 others=_entangled(row),
             )
+            yield from turn_of(what, row.factor)
 
 
 def _factor(row):

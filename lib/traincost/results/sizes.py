@@ -33,10 +33,12 @@ SIZES = ["size", "size_low", "size_high", "size_kind", "level", "than"]
 def with_sizes(found):
     """Return the table of effects with the size that stands beside each verdict.
 
-    That is the effect of doubling a number, or else the ratio of the two levels that differ most.
+    That is the effect of doubling a number, or else the ratio of the two levels that differ most. Where the
+    response turns along a number, doubling has no one effect.
     """
     ratios = ratios_of(found).groupby("factor", sort=False)
     doublings = doublings_of(found).set_index("factor")
+    doublings = doublings.drop(found.turns["factor"])
     rows = []
     for factor in found.table["factor"]:
         row, kind = {}, ""
@@ -76,7 +78,8 @@ def size_of(what, row):
     values = row.size, row.size_low, row.size_high
     size, low, high = Number.several((name, f"{name}_low", f"{name}_high"), values, printer(*values))
     if row.size_kind in (DOUBLING, DOUBLED):
-        said = "doubling it goes with {size}"
+        steady = row.size_low * row.size_high > 0
+        said = f"{'' if steady else 'no steady trend, '}doubling it goes with {{size}}"
     elif row.size_kind == DIFFERENCE:
         said = "{a} has {size} more than {b}"
     elif what.kind == "seconds":
@@ -85,6 +88,25 @@ def size_of(what, row):
         said = "{a} has {size} as much as {b}"
     a, b = (Name(short.get(level, level)) for level in (row.level, row.than))
     return say(f": {said} ({{low}} to {{high}})", size=size, low=low, high=high, a=a, b=b)
+
+
+def turn_of(what, factor):
+    """Say that the response turns along a number, where it does."""
+    for row in what.examined.turns.itertuples():
+        if row.factor == factor:
+            yield say(
+                "{what} is {most} near {factor} = {at}, and {less} on either side, so what doubling does "
+                "depends on where.",
+                what=what.subject,
+                most="highest" if row.is_peak else "lowest",
+                less="lower" if row.is_peak else "higher",
+                factor=Name(factor),
+                at=Number.of(key("effects", factor, "turn"), row.at, _level_text),
+            )
+
+
+def _level_text(value):
+    return count(value) if value == int(value) else f"{value:.3g}"
 
 
 def together(what, found):
