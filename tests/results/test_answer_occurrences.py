@@ -24,9 +24,21 @@ def test_seconds_per_occurrence_by_level(answer):
     assert "setup" not in table.index  # it runs once
 
 
+def test_levels_that_take_much_the_same_are_not_compared():
+    rows = [(r, "eval", 20.0 + 0.1 * r, 5) for r in range(4)]
+    text = str(tc.occurrences(runs_of({"task": list("aabb")}, [100.0] * 4, rows, rows="task")))
+    assert text.startswith("Each time, eval takes 4.1 s, much the same at every level of task.")
+
+
+def test_levels_that_are_numbers_are_said_with_their_setting():
+    rows = [(r, "eval", 20.0 * (1 + r // 2), 5) for r in range(4)]
+    text = str(tc.occurrences(runs_of({"size": [8, 8, 32, 32]}, [100.0] * 4, rows, rows="size")))
+    assert text.startswith("Each time, eval takes 8.0 s for size 32, against 4.0 s for size 8.")
+
+
 def test_the_scheduled_section_comes_first_with_its_count(answer):
     text = str(answer)
-    assert text.startswith("Each time, eval takes 4.0 s for b, against 2.0 s for a.")
+    assert text.startswith("Each time, eval takes 4.0 s for task b, against 2.0 s for task a.")
     assert "eval runs 5 times in a run." in text
 
 

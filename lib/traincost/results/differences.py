@@ -230,7 +230,7 @@ def occurrences(runs, *, name=""):
         "occurrences",
         table,
         [
-            *_slowest_and_fastest(parts, [scheduled, *repeated[:1]], runs.short(by.name)),
+            *_slowest_and_fastest(parts, [scheduled, *repeated[:1]], by.name, runs.short(by.name)),
             *_per_run(sections.counts(t, scheduled), scheduled),
         ],
         Figure.of("occurrences", parts, draw_occurrences, _occurrences_caption, by.name),
@@ -241,15 +241,24 @@ def occurrences(runs, *, name=""):
     )
 
 
-def _slowest_and_fastest(timing, sections, short):
+def _slowest_and_fastest(timing, sections, by, short):
     """Time per occurrence of each of `sections`, said once: slowest and fastest levels."""
     for section in dict.fromkeys(sections):
         rows = timing[timing["section"] == section].sort_values("per_occurrence_s", ascending=False)
-        if len(rows) > 1:
+        if len(rows) < 2:
+            continue
+        if rows["per_occurrence_s"].iloc[0] <= (1 + ALIKE) * rows["per_occurrence_s"].iloc[-1]:
+            said = "Each time, {s} takes {t}, much the same at every level of {by}."
+            yield say(said, s=Name(section), t=_each(section, rows.iloc[0]), by=Name(by))
+        else:
             n = min(2, len(rows) // 2)
             slow, fast = (
                 [
-                    say("{t} for {level}", t=_each(section, r), level=Name(short.get(r.level, r.level)))
+                    say(
+                        "{t} for {level}",
+                        t=_each(section, r),
+                        level=Name(_telling(by, short.get(r.level, r.level))),
+                    )
                     for r in part.itertuples()
                 ]
                 for part in (rows.head(n), rows.iloc[::-1].head(n))
