@@ -395,3 +395,15 @@ def test_savings_are_compared_on_the_base_of_all_hours():
         "1 setting could save 10 % of all hours or more; no other setting here saves more than 0.5 % of them."
     )
     assert plain(str(answer)).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("setting", "section", "warned"),
+    [("stopper.patience", "eval", True), ("early_stopping", "eval", True), ("lr", "eval", False),
+     ("patience", "write", False)],
+)  # fmt: skip
+def test_fewer_evaluations_may_keep_runs_from_stopping_early(setting, section, warned):
+    rows = [(i, section, 300.0, 10) for i in range(4)]
+    knobs = (Knob("k", (section,), "cadence"),)
+    text = str(knobs_of(runs_of({"a": list("xxyy"), setting: [10] * 4}, [1000.0] * 4, rows, knobs=knobs)))
+    assert (f"Runs may stop early by what they evaluate ({setting})" in text) == warned

@@ -136,3 +136,13 @@ def test_the_command_refuses_in_one_line(tmp_path, capsys):
     err = capsys.readouterr().err
     assert "task_name was never run with 'nonesuch'" in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("factor", "said"), [(2.0, True), (1.0, False)])
+def test_a_plan_says_where_runtime_goes_with_the_machine(factor, said):
+    rng = np.random.default_rng(0)
+    config = grid(task=list("abcd"), seed=[0, 1, 2, 3, 4, 5])
+    config["host"] = ["m", "n"] * 12
+    seconds = 100.0 * np.where(config["host"] == "n", factor, 1.0) * rng.lognormal(0, 0.05, 24)
+    text = str(plan(runs_of(config, seconds)))
+    assert ("Runtime goes with host: the plan is for machines as these runs had" in text) == said

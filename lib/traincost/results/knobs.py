@@ -1,10 +1,12 @@
 """What to change, the most that it can save, and what it saved where it was tried."""
 
+import re
+
 import numpy as np
 
 from traincost.analysis import fields, occurrences
 from traincost.analysis import knobs as analysis
-from traincost.analysis.kinds import kind_of
+from traincost.analysis.kinds import EVALUATION, kind_of
 from traincost.analysis.knobs import HIGH_LEVERAGE
 from traincost.analysis.leading import counts_of, current_values
 from traincost.printing import count, money, percent, share_text, span, time_text
@@ -12,12 +14,13 @@ from traincost.results import arguments, fluid
 from traincost.results.bounds import in_full, knob_share, limits_of, of_knob, of_one_knob, overlap_of
 from traincost.results.figures import MAX_ROWS, Figure, axes_of, label_rows, percent_axis
 from traincost.results.names import hue
-from traincost.results.prose import N_NAMED, Name, Number, first_names, join, plural, say
+from traincost.results.prose import N_NAMED, Name, Number, first_names, join, names, plural, say
 from traincost.results.result import Items, More, Result
 from traincost.results.svg import INK, REST, SERIES
 from traincost.results.tables import ELSEWHERE, Bar, Heading, Table, part_of
 from traincost.results.turned import inside_table, measure, said_of_turned, turned_table, why
 
+_EARLY = re.compile(r"(^|[._-])(patience|early_?stop\w*)$", re.IGNORECASE)
 LEAST_LISTED = 0.001  # of all hours: a setting that saves less stands in the details
 APART = 0.02  # by which mean share and share of all hours differ, to tell both
 OVERLAP = 1e-6  # relative: bounds that add up to more than their union overlap
@@ -68,7 +71,7 @@ def knobs(runs, reruns=None, baseline=None, *, devices=1, price_per_hour=None, c
     return Result.showing(
         "knobs",
         bounds,
-        [*_most(runs, bounds), *_cannot_tell(runs, bounds)],
+        [*_most(runs, bounds), *_cannot_tell(runs, bounds), *_early_stops(runs, bounds)],
         table,
         Items(said for knob, said in limits.items() if knob in high),
         in_full(
@@ -158,6 +161,18 @@ def _cannot_tell(runs, bounds):
             k=first_names(overlapping["knob"], N_NAMED),
             n=len(overlapping),
             x=overlap_of(next(overlapping.itertuples())),
+        )
+
+
+def _early_stops(runs, bounds):
+    """That runs which stop by their evaluations would be longer without these."""
+    patience = [field.name for field in runs.described if _EARLY.search(field.name)]
+    sections = ", ".join(bounds.loc[bounds["kind"] == "cadence", "sections"]).split(", ")
+    if patience and any(kind_of(path, runs.section_kinds) == EVALUATION for path in sections if path):
+        yield say(
+            "Runs may stop early by what they evaluate ({f}): with fewer evaluations they may run longer, "
+            "which no bound here counts.",
+            f=names(patience[:N_NAMED]),
         )
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from traincost.analysis import plan as analysis
 from traincost.analysis import remaining as left
+from traincost.analysis.verdicts import SIZED
 from traincost.printing import count, money, percent, plain, time_interval, time_text
 from traincost.results import arguments
 from traincost.results.prose import N_NAMED, Number, When, names, say, with_more
@@ -190,6 +191,7 @@ def _trust(runs, table):
             "Whether settings act together cannot be told from these runs: if they do, a combination never "
             "run may be off by more than its interval."
         )
+    yield from _places(runs)
     tested = analysis.left_out(runs.frame, runs.described)
     if len(tested):
         yield say(
@@ -198,6 +200,22 @@ def _trust(runs, table):
             n=Number.count("predicted.n_inside", tested["inside"].sum()),
             of=Number.count("predicted.n", len(tested)),
             level=Number.of("predicted.coverage", analysis.COVERAGE, percent),
+        )
+
+
+def _places(runs):
+    """That runtime goes with the machine, which no plan knows."""
+    is_place = {field.name for field in runs.described if field.kind == "place" or field.placed}
+    if not is_place:
+        return
+    table = runs.effects
+    sized = table[table["verdict"].isin(SIZED)]
+    found = [row.factor for row in sized.itertuples() if is_place & {*row.names}]
+    if found:
+        yield say(
+            "Runtime goes with {f}: the plan is for machines as these runs had, in the shares in which they "
+            "had them.",
+            f=names(found[:N_NAMED]),
         )
 
 
