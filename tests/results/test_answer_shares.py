@@ -1,5 +1,6 @@
 """Where the time goes, in sentences that are true of the shares."""
 
+import pytest
 from conftest import runs_of
 
 import traincost as tc
@@ -76,3 +77,12 @@ def test_printed_shares_say_what_they_add_up_to():
     thirds = [(0, name, 100.0 / 3, 1) for name in "abc"]
     caption = tc.shares(runs_of({"a": ["x"]}, [100.0], thirds)).tables["sections-full"].caption
     assert "as printed to 99.9 % by rounding" in caption.plain()
+
+
+@pytest.mark.parametrize(("augment", "said"), [(30.0, True), (10.0, False)])
+def test_a_large_second_part_is_said(augment, said):
+    rows = [(r, section, x, 1) for r in range(4) for section, x in (("train", 50.0), ("augment", augment))]
+    text = str(tc.shares(runs_of({"a": list("xxyy")}, [100.0] * 4, rows)))
+    assert text.startswith("train is 50.0")
+    assert ("augment is 30.0" in text) == said
+    assert "augment is 10.0" not in text

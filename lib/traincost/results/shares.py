@@ -16,6 +16,7 @@ from traincost.results.svg import INK, PAGE, REST, SERIES
 from traincost.results.tables import ELSEWHERE, Bar, Heading, Table, part_of
 
 LEAST_SHARE = 0.00005  # of the runtime: what a sentence about sections still names
+LARGE_PART = 0.2  # of the runtime: the second part is named from there on
 LARGE_REST = 0.2  # of the runtime: an unattributed part that a reader must be warned of
 LEAST_INSIDE = 0.02  # of the part around it: what is named inside it
 APART = 0.02  # by which mean share and share of all hours differ, to tell both
@@ -61,10 +62,14 @@ def _where_time_goes(shares, composition):
     parts, some = _parts(shares, composition), _in_some(shares)
     yield _dominant(parts, shares, some)
     yield from _of_most_hours(parts, shares)
-    # Further parts that only some runs have, and their share there.
-    told = [name for name in parts.index[1:] if name in some and parts[name] >= LEAST_LISTED][:N_NAMED]
-    for name in told:
-        yield say("{s} is {x}{some}.", s=Name(name), x=_part_share(name, parts[name]), some=some[name])
+    # The next part, where it is large, and further ones that only some runs have, with their share there.
+    told = [name for name in parts.index[1:2] if parts[name] >= LARGE_PART]
+    told += [name for name in parts.index[1:] if name in some and parts[name] >= LEAST_LISTED]
+    for name in dict.fromkeys(told[:N_NAMED]):
+        said = say(
+            "{s} is {x}{some}.", s=Name(name), x=_part_share(name, parts[name]), some=some.get(name, "")
+        )
+        yield said
     yield from _rest(rest)
     inside = shares.iloc[:-1][shares["overlapping"].iloc[:-1]]
     if len(inside):
