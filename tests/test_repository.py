@@ -199,6 +199,14 @@ def test_public_functions_have_docstrings():
                 assert ast.get_docstring(node), f"{path.name}: {node.name}"
 
 
+def test_no_docstring_holds_a_stray_quote():
+    for path, _ in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef):
+                said = ast.get_docstring(node) or ""
+                assert ' "\n' not in said, f"{path.name}: {said}"
+
+
 def test_names_of_tests_have_at_most_ten_words():
     names = [
         node.name

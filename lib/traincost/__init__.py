@@ -30,7 +30,7 @@ _HOMES = {
     "page": "pages.publish",
     "publish": "pages.publish",
     "plan": "results.plan",
-    "remaining": "results.plan",
+    "remaining": "results.remaining",
     "estimate": "results.estimates",
     "trends": "results.trends",
     "card": "results.card",

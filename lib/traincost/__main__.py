@@ -399,6 +399,7 @@ def plan(runs_dir, remaining, json, output, force, parameters):
 def _answered(plan, asked):
     """Return what the notebook of plans shows, without a kernel."""
     from traincost.reading.formats.table import Table
+    from traincost.results import remaining
     from traincost.results.runs import read
 
     names = ("format", "path_pattern", "replicates", "show", "where", *Table.__dataclass_fields__)
@@ -406,7 +407,7 @@ def _answered(plan, asked):
     both = {name: asked[name] for name in ("levels", "devices", "price_per_hour", "currency")}
     if asked["remaining"]:
         now = {name: asked[name] for name in ("seeds", "at_once", "at_work")}
-        return plan.remaining(runs, **now, **both)
+        return remaining.remaining(runs, **now, **both)
     return plan.plan(runs, seeds=asked["seeds"] or 1, knobs=asked["knobs"], **both)
 
 

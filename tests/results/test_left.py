@@ -7,7 +7,8 @@ import pytest
 from conftest import record, write_run
 
 from traincost.__main__ import main
-from traincost.results.plan import as_json, remaining
+from traincost.results.plan import as_json
+from traincost.results.remaining import remaining
 from traincost.results.runs import read
 
 

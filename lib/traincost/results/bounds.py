@@ -189,8 +189,7 @@ def _what_a_bound_is(n_measured):
 
 
 def in_full(frame, name, limits, alike, n_runs, n_measured):
-    """How each bound is reached, behind a heading: in sentences, and in tables of which `name` is the "
-    "first."""
+    """How each bound is reached, behind a heading: in sentences, and in tables, the first called `name`."""
     return More(
         say("How each bound is reached: sections governed, ranges, speed-up"),
         (

@@ -23,8 +23,7 @@ def check(**values):
 
 
 def table(values):
-    """Return which column of a table of runs is what, of the parameters that say so; refuse what cannot "
-    "be."""
+    """Return which column of a table is what, by the parameters that say so; refuse what cannot be."""
     from traincost.reading.formats.table import Table
 
     return Table(**{f.name: values[f.name] for f in dataclasses.fields(Table) if f.name in values})

@@ -62,8 +62,7 @@ _KINDS = {
 
 
 def contradiction_blocks(own, claims, estimated):
-    """Return what is said and tabled of contradictions: among the systems' own figures, and among printed "
-    "claims."""
+    """Return what is said and tabled of contradictions, of the systems' figures and of printed claims."""
     said = [*_own(own)]
     if not said and not len(claims):
         said = [say("No contradiction was found among the figures.")]

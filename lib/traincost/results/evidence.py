@@ -1,5 +1,4 @@
-"""What estimates rest on: kinds of evidence, every candidate, peak rates, sources, and what could not be "
-"used."""
+"""What estimates rest on: kinds of evidence, candidates, peak rates, sources, and what was not used."""
 
 import pandas as pd
 

@@ -102,8 +102,7 @@ class Response:
 
 
 def asked_of(runs, response):
-    """Return the response of this name; raise `ParameterError` where there is none, or where it tells "
-    "nothing."""
+    """Return the response of this name; `ParameterError` where there is none, or it tells nothing."""
     kind, values = _values(runs, response)
     known = values[np.isfinite(values)]
     if len(known) < 2 and response != RUNTIME:

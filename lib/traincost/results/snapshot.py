@@ -1,5 +1,4 @@
-"""What was read: how many runs, how long they took, what they share, what was left out; and a list of each "
-"run."""
+"""What was read: how many runs, their time, what they share, what was left out; and a list of each run."""
 
 import pandas as pd
 
