@@ -172,19 +172,22 @@ def _factors(columns, rows, roles, table, kind):
     taken |= {roles[role] for role in ("run", "status", "path", "started", "ended")}
     left = [name for name in columns if name not in taken]
     if table.score_columns is None:
-        scores = table_columns.of_scores(left, rows)
-        roles["score"] |= {name: name for name in scores}
-        roles["said"] += [
-            f"column {shortened(name, 80)!r} is taken for a score; `factor_columns` names the settings"
-            for name in scores
-        ]
-        left = [name for name in left if name not in scores]
+        left = _without_scores(left, rows, roles)
     times_s = [_runtime(row, roles, TIME_UNITS[roles["unit"]])[0] for row, _ in rows]
     no_settings = table_columns.no_settings(left, rows, times_s)
     roles["said"] += [
         f"column {shortened(name, 80)!r} is no setting: {why}" for name, why in no_settings.items()
     ]
     return {name: name for name in left if name not in no_settings}
+
+
+def _without_scores(names, rows, roles):
+    """Return the columns that are not called like a metric; the others become scores."""
+    scores = table_columns.of_scores(names, rows)
+    roles["score"] |= {name: name for name in scores}
+    said = "is taken for a score; `factor_columns` names the settings"
+    roles["said"] += [f"column {shortened(name, 80)!r} {said}" for name in scores]
+    return [name for name in names if name not in scores]
 
 
 def _check_there(what, names, columns):
