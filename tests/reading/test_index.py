@@ -444,8 +444,10 @@ refreshing.refresh(*sys.argv[1:3])
     for step in (0, 2, 4, 6, 8, 9, 10, 20):
         codes.append(start(stops, root, folder, step).wait())
         assert_same(read_collection(folder), new if codes[-1] == 0 else old)
-    assert codes[0] == codes[4] == -signal.SIGKILL
-    assert codes[-1] == 0
+    # How many steps there are depends on how long ago the directories were written.
+    n_killed = codes.count(-signal.SIGKILL)
+    assert codes == [-signal.SIGKILL] * n_killed + [0] * (len(codes) - n_killed)
+    assert 4 <= n_killed < len(codes)
     refreshed(root, folder)
     named = refreshing._files(index.opened(folder))
     assert {name for name in os.listdir(folder) if name.endswith(".parquet")} == named
