@@ -160,6 +160,15 @@ def test_small_parts_share_a_row_and_rows_sum_to_change():
     assert same.frame["share"].iloc[:-1].isna().all()
 
 
+@pytest.mark.parametrize(("seconds", "cancel"), [((95.0, -84.0, -11.5), True), ((8.0, 1.0, -0.5), False)])
+def test_of_parts_that_cancel_no_share_is_told(seconds, cancel):
+    parts = parts_of(*seconds).assign(**NO_COUNTS)
+    table = parts_table(SimpleNamespace(parts=parts, change_s=sum(seconds)), 12)
+    assert ("share" not in [heading.name for heading in table.headings]) == cancel
+    assert ("mostly cancel" in table.note.plain()) == cancel
+    assert table.frame["length"].iloc[0] == pytest.approx(1.0 if cancel else 8 / 8.5)
+
+
 def test_no_more_parts_are_drawn_than_fit():
     found = decomposition.drawn_parts(parts_of(*range(1, 101)))
     assert len(found) == decomposition.MAX_DRAWN + 1

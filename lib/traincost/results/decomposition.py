@@ -12,6 +12,7 @@ from traincost.results.svg import MUTED, REST, SERIES
 from traincost.results.tables import Bar, Heading, Table, as_printed, part_of
 
 ALIKE = 0.05  # relative: what one call took, closer than this, is much the same
+CANCELLING = 2  # times the whole change that the largest part is, from where shares of it say nothing
 AS_OFTEN = 0.005  # relative: counts closer than this are as often
 TELLING = 0.01  # of the largest part's change: what a sentence still names
 
@@ -114,13 +115,16 @@ def parts_table(decomposition, n_runs, section_kinds=None):
     n_others = drawn.attrs["n_others"]
     texts = time_parts([*drawn["total_s"], change_s], change_s, signed=True)
     share = drawn["total_s"] / change_s if change_s else drawn["total_s"] * np.nan
+    largest_s = drawn["total_s"].abs().max()
+    # Of parts that cancel, a share of what is left says nothing.
+    cancel = largest_s > CANCELLING * abs(change_s)
     colours = [fluid.colour(hue(part, section_kinds)) for part in drawn["part"]]
     if n_others:
         colours[-1] = fluid.colour("other")
     frame = drawn.assign(
         how=[_how_often(row) for row in drawn.itertuples()],
         share=share,
-        length=share.abs().clip(upper=1.0),
+        length=drawn["total_s"].abs() / largest_s if cancel else share.abs().clip(upper=1.0),
         change_text=texts[:-1],
         colour=colours,
         row="",
@@ -133,12 +137,14 @@ def parts_table(decomposition, n_runs, section_kinds=None):
         (
             Heading("part", "part", code=True, sub="how"),
             Heading("change_text", "change", as_printed, bar=Bar(colour="colour", of="length")),
-            Heading("share", "of it", share_text),
+            None if cancel else Heading("share", "of it", share_text),
         ),
         frame,
         n_runs,
         holds=("mean", "part"),
-        note=say("The parts sum to it."),
+        note=say(
+            "The parts sum to it{how}.", how=", and mostly cancel: bars are of the largest" if cancel else ""
+        ),
         rows="row",
         drawn=Figure(
             "parts", drawn, draw_parts, say("Parts of the change of mean runtime, which sum to it.")
