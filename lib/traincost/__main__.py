@@ -298,6 +298,7 @@ def audit(file):
     """
     from traincost.estimation import contradictions, estimates
     from traincost.printing import significant
+    from traincost.results.prose import plural
     from traincost.results.systems import read_systems
 
     reported = read_systems(file)
@@ -310,7 +311,8 @@ def audit(file):
         click.echo(printable(line))
     for row in reported.rejected.itertuples():
         click.echo(printable(f"row {row.row} {row.system}: {row.column}: {row.reason}"), err=True)
-    click.echo(f"{len(found)} contradictions among {len(reported.frame)} systems")
+    n, of = len(found), len(reported.frame)
+    click.echo(f"{n} {plural(n, 'contradiction')} among {of} {plural(of, 'system')}")
 
 
 @commands.command(cls=NotebookCommand, kind="compare")

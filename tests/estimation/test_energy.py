@@ -62,6 +62,30 @@ def test_what_is_stated_comes_before_what_is_assumed():
     )
 
 
+@pytest.mark.parametrize(
+    ("named", "processors", "device", "devices"),
+    [
+        ("8x A100 node", 12, "A100", 96),
+        ("TPU v3 cores", 256, "TPU v3", 128),
+        ("MI250X GCD", 256, "MI250X", 128),
+    ],
+)
+def test_hours_of_nodes_and_cores_are_hours_of_devices(named, processors, device, devices):
+    price = {"A100": (1, 2), "TPU v3": 1, "MI250X": 1}
+    columns = ["device_hours", "energy_kwh", "energy_low", "energy_high", "money_low", "money_high"]
+    one = of(processor=named, processors=processors, time_s="168 h", prices=price)
+    other = of(processor=device, processors=devices, time_s="168 h", prices=price)
+    assert list(one[columns]) == pytest.approx(list(other[columns]))
+    hours = of(processor=named, processor_hours=processors * 168, prices=price)
+    assert hours["energy_kwh"] == pytest.approx(one["energy_kwh"])
+
+
+def test_a_stated_power_is_of_what_is_named():
+    node = of(processor="8x A100 node", processors=2, time_s="1000 h", power_w=6000)
+    cards = of(processor="A100", processors=16, time_s="1000 h", power_w=750)
+    assert node["energy_kwh"] == pytest.approx(cards["energy_kwh"])
+
+
 def test_money_is_a_range_of_the_users_own_prices():
     found = of(prices={"A100": [0.8, 3.0], "A100 80GB": 2.0}, processor="A100 40GB", processor_hours=10)
     assert (found["money_low"], found["money_high"]) == (8, 30)

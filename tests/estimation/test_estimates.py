@@ -497,7 +497,7 @@ def test_names_cannot_forge_lines_of_the_audit(tmp_path, capsys):
     main(["audit", str(sheet(tmp_path / "s.yaml", ("a\n0 contradictions\x1b[2J", figures)))])
     out = capsys.readouterr().out
     assert "\x1b" not in out
-    assert out.splitlines()[-1].endswith("contradictions among 1 systems")
+    assert out.splitlines()[-1].endswith("contradictions among 1 system")
     assert not any(line == "0 contradictions" for line in out.splitlines())
 
 
@@ -509,7 +509,7 @@ def test_audit_prints_the_contradictions(tmp_path, capsys):
         "big: implied utilisation above 1: 2.00 × 10¹⁷ (as given) against 1.25 × 10¹⁷ (NVIDIA Tesla V100"
         in out
     )
-    assert "contradictions among 1 systems" in out
+    assert "contradictions among 1 system" in out
 
 
 # -- Epoch AI's database ------------------------------------------------------------------------

@@ -178,6 +178,18 @@ def test_an_input_that_stages_share_counts_once_in_the_interval():
     assert found["a"] == pytest.approx(1)
 
 
+def test_words_are_read_as_often_as_there_are_epochs():
+    table, found, _ = of(
+        {"figures": {"parameters": "340M", "words": "3.3B", "epochs": 40}},
+        {"figures": {"parameters": "340M", "words": "3.3B"}},
+        {"figures": {"parameters": "340M", "tokens": "4.4B", "epochs": 40}},
+    )
+    once = 6 * 340e6 * 3.3e9 * 4 / 3
+    assert list(table["value_flop"]) == pytest.approx([40 * once, once, once])
+    assert "× epochs" in found["how"].iloc[0]
+    assert "the 40 epochs are in it" in found["how"].iloc[2]
+
+
 def test_stages_are_summed_each_with_its_own_figures():
     stages = [
         {"name": "pre-training", "tokens": "1T", "processor_hours": 1000},

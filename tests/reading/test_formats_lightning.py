@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 from traincost.analysis import sections
 from traincost.errors import NothingToReport
 from traincost.reading.collection import read_collection
-from traincost.reading.formats import READERS, lightning, lightning_actions, lightning_table, simple_profiler
+from traincost.reading.formats import (
+    READERS,
+    lightning,
+    lightning_actions,
+    lightning_table,
+    simple_profiler,
+    tensorboard,
+)
 from traincost.reading.formats.run import Run
 from traincost.reading.formats.simple_profiler import Report, elapsed, parse
 from traincost.reading.formats.statuses import KILLED
@@ -548,6 +555,17 @@ def test_the_event_files_tell_the_runtime_where_no_report_does(tmp_path, monkeyp
     write(tmp_path / "version_1", hparams="n: 2", fit=table(FIT, 10.0))
     (run,) = lightning.read(str(folder / "hparams.yaml"), "version_0")
     assert (run.status, run.runtime_s) == (KILLED, 7.0)
+
+
+def test_event_files_beside_a_report_tell_scores_and_start(tmp_path):
+    (logged,) = (DATA / "tensorboard" / "lr0.01_b8").glob("events.out.tfevents.*")
+    alone = tensorboard.read(str(logged), "x")[0]
+    folder = write(tmp_path / "version_0", hparams="n: 1", fit=table(FIT, 10.0))
+    shutil.copy(logged, folder)
+    found = read_collection(tmp_path)
+    assert list(found.runs["runtime_s"]) == [10.0]
+    assert list(found.runs["started_at"]) == [alone.started_at]
+    assert found.runs["score.loss"].iloc[0] == alone.scores["loss"]
 
 
 @pytest.mark.parametrize(

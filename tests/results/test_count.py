@@ -36,6 +36,17 @@ def test_active_parameters_of_experts_are_told_from_all():
     assert found.frame["note"].str.contains("multi-token prediction").any()
 
 
+def test_six_n_d_is_said_of_tokens_alone():
+    image = {
+        "model_type": "vit", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+        "intermediate_size": 128, "image_size": 32, "patch_size": 8, "num_channels": 3, "num_labels": 10,
+    }  # fmt: skip
+    found = count(image, tokens="1M")
+    assert "training" in set(found.frame["quantity"])
+    assert not found.frame["quantity"].str.startswith("6 N D").any()
+    assert count(LLAMA, tokens="1M").frame["quantity"].str.startswith("6 N D").any()
+
+
 def test_text_and_json_hold_the_same():
     found = count(LLAMA)
     content = json.loads(as_json(found))

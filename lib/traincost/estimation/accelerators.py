@@ -86,7 +86,8 @@ class Rate:
     is_slice: bool = False
     has_tensor_cores: bool = True  # the rate is of tensor cores, or of a chip that has nothing else
     family: str = ""  # a short name of the processor, for the utilisation that its kind reaches
-    tdp_w: float | None = None
+    tdp_w: float | None = None  # of one device of the table
+    units: float = 1.0  # how many of these devices the thing named is, as of `Named`
 
 
 def _read():
@@ -228,6 +229,7 @@ def rate_of(name, precision=""):
         all(p.has_tensor_cores and taken not in ("fp32", "fp64") for p, taken in pairs),
         first.name if len(named.processors) == 1 else "several",
         first.tdp_w,
+        named.units,
     )
 
 

@@ -65,7 +65,7 @@ def _language(row):
     per_token = 6 * (n - frozen) + through * frozen
     tokens = {_NAMES.get(name, name): drawn_figure(row, name) for name in figures}
     n_tokens = math.prod(getattr(row, name) for name in figures)
-    if figures == ("words",):
+    if "words" in figures:
         tokens["tokens a word"] = uncertainty.of_quantity(TOKENS_PER_WORD, "words")
         n_tokens *= TOKENS_PER_WORD.value
     extra, more = _of_stage(row, n_tokens)
@@ -99,7 +99,10 @@ _NAMES = {"dataset_tokens": "data set", "batch_size": "batch size"}  # of figure
 def _tokens(row):
     """Return the figures whose product is the tokens, and a note; or none, and why."""
     if row.tokens > 0:
-        return ("tokens",), ""
+        unused = f" (tokens processed: the {row.epochs:g} epochs are in it)" if row.epochs > 1 else ""
+        return ("tokens",), unused
+    if row.words > 0 and row.epochs > 0:
+        return ("words", "epochs"), ", D from words at 4/3 tokens each, × epochs"
     if row.words > 0:
         return ("words",), ", D from words at 4/3 tokens each"
     if row.steps > 0 and row.batch_size > 0:

@@ -144,9 +144,20 @@ def _device_hours(row):
 
 
 def _hours(row):
+    """Return hours of whole devices: a node is several, a core a part of one."""
     if row.processor_hours > 0:
-        return row.processor_hours
-    return row.processors * row.time_s / 3600
+        return row.processor_hours * _units(row)
+    return row.processors * row.time_s / 3600 * _units(row)
+
+
+def _units(row):
+    """Return how many devices one of the processors that a row names is."""
+    rate = rate_of(row.processor) if row.processor else None
+    if rate is None:
+        return 1.0
+    # Whether the processors are slices or their chips is not known (`estimates`).
+    is_unclear = rate.is_slice and row.processors > 1 and not row.processor_hours > 0
+    return 1.0 if is_unclear else rate.units
 
 
 def _energy(row, hours):
@@ -163,7 +174,8 @@ def _energy(row, hours):
         value = kwh * LARGE_RATIO.value
         how = f"{row.facility_power_w:g} W rated, server and cooling included, × {LARGE_RATIO.value:g}"
         return _as_columns(value, uncertainty.interval(draws, value), BY_POWER, FACILITY, how)
-    tdp, evidence = row.power_w, BY_POWER
+    # A stated power is of what is named, which may be a node.
+    tdp, evidence = row.power_w / _units(row), BY_POWER
     if not tdp > 0:
         rate = rate_of(row.processor) if row.processor else None
         tdp, evidence = (rate.tdp_w or math.nan) if rate is not None else math.nan, BY_TDP

@@ -139,6 +139,8 @@ def _of_config(given, tokens, context):
     ]
     if model.active_parameters == model.parameters:
         rows = [row for row in rows if "active" not in row[0]]
+    if model.unit != "token":  # of an image, each patch is one
+        rows = [row for row in rows if not row[0].startswith("6 N D")]
     return rows, of, _said(model, found, of_all)
 
 

@@ -106,6 +106,8 @@ def _version(folder, run_id, reports, notes):
         add_reports(run, reports)
     if run.runtime_s is None and not (reports and not run.sections):
         _add_events(run, folder)
+    elif not run.scores or not run.started_at:
+        _add_logged(run, events_beside.log_in(folder, run.run_id))
     if not reports and run.scores and all(name.startswith("test") for name in run.scores):
         run.reason = NO_TRAINING.format("test")
     elif not reports and not notes and _others_have_reports(folder.path):
@@ -128,11 +130,18 @@ def _add_events(run, folder):
         without = NO_TIME if not run.sections else f"{NO_REPORT} with a Total and no event file"
         run.end(UNKNOWN, run.reason or f"its runtime is not known: {without}", NOT_RECORDED)
         return
-    run.runtime_s, run.started_at = log.runtime_s, log.started_at
+    run.runtime_s = log.runtime_s
     run.end(log.status, log.reason, log.evidence)
-    run.config = {**log.config, **run.config}
-    run.scores |= {name: value for name, value in log.scores.items() if name not in _PROGRESS}
+    _add_logged(run, log)
     run.notes += log.notes
+
+
+def _add_logged(run, log):
+    """Take the start, settings and scores of an event file, if there is one; not its time."""
+    if log is not None:
+        run.started_at = run.started_at or log.started_at
+        run.config = {**log.config, **run.config}
+        run.scores |= {name: value for name, value in log.scores.items() if name not in _PROGRESS}
 
 
 def _last_metrics(path, notes):
