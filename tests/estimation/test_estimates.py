@@ -557,3 +557,10 @@ def test_single_chip_rows_above_their_peak_are_found(database):
     without_base = above.loc[above["base"].eq(""), "system"]
     assert set(without_base) <= set(named)  # a total that holds a base is of another scope than the hardware
     assert not set(above.loc[above["base"].ne(""), "system"]) & set(named)
+
+
+def test_a_small_utilisation_is_not_printed_as_none(tmp_path):
+    figures = {"operations_flop": 1e15, "processor": "V100", "processors": 1, "time_s": 10_000}
+    found = tc.estimate(sheet(tmp_path / "s.yaml", ("a", figures)))
+    assert "imply a utilisation between 0.0008" in str(found)
+    assert "0.00 " not in str(found)

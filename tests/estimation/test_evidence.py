@@ -178,6 +178,19 @@ def test_an_input_that_stages_share_counts_once_in_the_interval():
     assert found["a"] == pytest.approx(1)
 
 
+@pytest.mark.parametrize(
+    ("figures_given", "problem"),
+    [
+        ({"tokens": "1T"}, "`parameters` is missing"),
+        ({"words": "3B"}, "`parameters` is missing"),
+        ({"epochs": 3, "examples": 100}, "`flop_per_pass` (or `multiply_adds_per_pass`) is missing"),
+    ],
+)
+def test_the_figure_that_a_count_lacks_is_named(figures_given, problem):
+    table = of({"figures": figures_given}, {"figures": {"operations_flop": 1e20}})[0]
+    assert table["problem"].iloc[0] == problem
+
+
 def test_words_are_read_as_often_as_there_are_epochs():
     table, found, _ = of(
         {"figures": {"parameters": "340M", "words": "3.3B", "epochs": 40}},

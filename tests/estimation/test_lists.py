@@ -61,7 +61,9 @@ def test_bad_rows_are_named_with_what_is_accepted():
     assert found["a", "parameters"].startswith("must be above zero, got -5")
     assert found["b", "parameters"] == "must be above zero, got 0"
     assert "not in the future, got '2199-01-01'" in found["c", "date"]
-    assert found["c", "utilisation"] == "46 is above 1: is it a percentage? Write 46% or 0.46; it is not used"
+    assert found["c", "utilisation"] == (
+        "46 is above 1, which no processor reaches: write a percentage as 46% or 0.46; it is not used"
+    )
     assert "must be one date such as" in found["a", "date"]
     assert "got 'many'; accepted is FLOP such as" in found["a", "stated_compute_flop"]
     assert found["a", "system"] == "is named in row 2, too; both are kept"

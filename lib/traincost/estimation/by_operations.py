@@ -36,6 +36,8 @@ def operations(row):
         how = row.operations_note or "as given"
         return Candidate(COUNTED, row.operations_flop, how, "", row.operations_flop), ""
     of_tokens = (is_language(row) and row.parameters > 0) or row.active_parameters > 0
+    if not of_tokens and (missing := _missing(row)):
+        return None, missing
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             found, problem = _language(row) if of_tokens else _forward(row)
@@ -44,6 +46,16 @@ def operations(row):
     if found is not None and not np.isfinite(found.value_flop):
         return None, "its figures multiply to more than a number can hold"
     return found, problem
+
+
+def _missing(row):
+    """Return which figure a count lacks that has all others, or empty text."""
+    if row.flop_per_pass > 0 or row.multiply_adds_per_pass > 0:
+        return ""
+    if row.epochs > 0 and row.examples > 0:
+        return "`flop_per_pass` (or `multiply_adds_per_pass`) is missing"
+    has_tokens = row.tokens > 0 or row.words > 0 or row.dataset_tokens > 0
+    return "`parameters` is missing" if has_tokens and not row.parameters > 0 else ""
 
 
 def _relative(row, figure):

@@ -173,6 +173,7 @@ def percentage(figure, value):
     """Return the question that a utilisation above 1 asks, or None."""
     if figure in ("utilisation", "hfu") and value > 1:
         return (
-            f"{value:g} is above 1: is it a percentage? Write {value:g}% or {value / 100:g}; it is not used"
+            f"{value:g} is above 1, which no processor reaches: write a percentage as {value:g}% or "
+            f"{value / 100:g}; it is not used"
         )
     return None

@@ -10,6 +10,7 @@ from traincost.estimation import energy
 from traincost.estimation import estimates as estimation
 from traincost.estimation.compute import REPORTED, STAGES, WHOLE_RUN
 from traincost.estimation.estimates import DISAGREE
+from traincost.printing import significant, two
 from traincost.results import arguments
 from traincost.results.contradictions import contradiction_blocks
 from traincost.results.energy import energy_blocks
@@ -231,10 +232,14 @@ def _utilisation(estimated):
         "Where a system has both measures, operations over burden imply a utilisation{of} between {low} and "
         "{high}, {mid} at the median.",
         of=" of the whole run" if both["burden_time"].eq(WHOLE_RUN).all() else "",
-        low=Number.two("utilisation.low", implied.min()),
-        high=Number.two("utilisation.high", implied.max()),
-        mid=Number.two("utilisation.median", implied.median()),
+        low=Number.of("utilisation.low", implied.min(), _of_peak),
+        high=Number.of("utilisation.high", implied.max(), _of_peak),
+        mid=Number.of("utilisation.median", implied.median(), _of_peak),
     )
+
+
+def _of_peak(value):
+    return two(value) if value >= 0.01 else significant(value)
 
 
 def _stated(estimated):
