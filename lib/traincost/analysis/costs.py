@@ -17,6 +17,7 @@ _COLUMNS = ("column", "mean", "std", "min", "max", "n", "n_runs", "shared_proces
 # The name and the seed of a run are no part of its configuration.
 _NOT_SETTINGS = (f"{PREFIX}name", f"{PREFIX}seed")
 COPY = "duplicate"  # status of a copy of a run: what it took is what the run took
+NOT_COMPLETED = ("running", "failed", "killed", "unfinished")  # statuses
 MANY_UNFINISHED = 0.2  # of a level's runs: its means are of the short ones
 
 
@@ -163,7 +164,7 @@ def unfinished(collection, by):
     names = ["level", "n_completed", "n_unfinished", "share", "flagged"]
     if column not in collection.runs or column not in excluded:
         return pd.DataFrame(columns=names)
-    excluded = excluded[excluded["status"].isin(("running", "failed", "killed", "unfinished"))]
+    excluded = excluded[excluded["status"].isin(NOT_COMPLETED)]
     if not collection.runs[column].isna().any():
         excluded = excluded[excluded[column].notna()]  # a run of unknown level belongs to none
     both = pd.concat([collection.runs[column], excluded[column]], ignore_index=True)

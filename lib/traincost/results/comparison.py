@@ -4,6 +4,7 @@ import numpy as np
 
 from traincost.analysis import comparison as analysis
 from traincost.analysis import decomposition, pairs, sessions
+from traincost.analysis.costs import NOT_COMPLETED
 from traincost.analysis.decomposition import MIX, largest, stacked
 from traincost.analysis.differences import mean_runs
 from traincost.analysis.fields import Field
@@ -227,7 +228,7 @@ def _how_paired(pairing, before, after):
 
 def _did_not_complete(before, after):
     """How many runs of each side did not complete, where any did not."""
-    sides = [side.excluded["status"][side.excluded["status"].isin(_DIED)] for side in (before, after)]
+    sides = [side.excluded["status"][side.excluded["status"].isin(NOT_COMPLETED)] for side in (before, after)]
     n, m = map(len, sides)
     if not n + m:
         return
@@ -338,7 +339,6 @@ def _took(base, row):
 
 
 SIDES = ("before", "after")
-_DIED = ("failed", "killed", "running", "unfinished")  # statuses
 LEAST_SEEN = 0.005  # of the longer run: a part that a reader may ask about
 N_CHANGED = 2  # settings named in the lead
 

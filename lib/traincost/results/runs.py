@@ -101,13 +101,10 @@ def read(
     >>> len(read(runs_dir, replicates=["seed"]).where(task_name=["sorting"]))
     6
     """
-    try:
-        columns_of_table = TableColumns(**table)
-    except TypeError:
-        known = [*inspect.signature(read).parameters, *TableColumns.__dataclass_fields__]
-        for name in table:
-            refuse_unknown(name, [name for name in known if name != "table"])
-        raise
+    own = [name for name in inspect.signature(read).parameters if name != "table"]
+    for name in table:
+        refuse_unknown(name, [*own, *TableColumns.__dataclass_fields__])
+    columns_of_table = TableColumns(**table)
     collection = read_collection(
         runs_dir,
         format,

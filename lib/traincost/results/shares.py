@@ -66,10 +66,8 @@ def _where_time_goes(shares, composition):
     told = [name for name in parts.index[1:2] if parts[name] >= LARGE_PART]
     told += [name for name in parts.index[1:] if name in some and parts[name] >= LEAST_LISTED]
     for name in dict.fromkeys(told[:N_NAMED]):
-        said = say(
-            "{s} is {x}{some}.", s=Name(name), x=_part_share(name, parts[name]), some=some.get(name, "")
-        )
-        yield said
+        x = _part_share(name, parts[name])
+        yield say("{s} is {x}{some}.", s=Name(name), x=x, some=some.get(name, ""))
     yield from _rest(rest)
     inside = shares.iloc[:-1][shares["overlapping"].iloc[:-1]]
     if len(inside):
@@ -162,10 +160,12 @@ def _of_most_hours(parts, shares):
     """The part that takes most of all hours, where it is another than that of the mean run."""
     pooled = shares.set_index("section")["pooled_share"].reindex(parts.index).dropna()
     if len(pooled) and pooled.max() - pooled.get(parts.index[0], np.inf) >= APART:
+        name, value = pooled.idxmax(), pooled.max()
         yield say(
-            "Of all hours, {s} is the largest part, {x}: it is longer in the long runs.",
-            s=Name(pooled.idxmax()),
-            x=_share(key("sections", pooled.idxmax(), "pooled_share"), pooled.max()),
+            "Of all hours, {s} is the largest part, {x}{why}.",
+            s=Name(name),
+            x=_share(key("sections", name, "pooled_share"), value),
+            why=": it is longer in the long runs" if value > parts[name] else "",
         )
 
 

@@ -35,12 +35,14 @@ _COUNTER = re.compile(
     re.IGNORECASE,
 )
 _REMARK = re.compile(r"(notes?|comments?|remarks?|description)", re.IGNORECASE)
-_SEED = re.compile(r"seed|fold|rep(licate|eat)?s?$", re.IGNORECASE)
+SEED = re.compile(r"seed|fold|rep(licate|eat)?s?$", re.IGNORECASE)
+METRICS = (
+    "loss|acc|accuracy|auc|auroc|f1|f_?score|recall|rmse|mse|mae|r2|bleu|rouge|perplexity|ppl|m?ap|m?iou|psnr|ssim|"
+    "fid|reward|return|wer|cer|score|error|err"
+)
 # A name that ends in a metric's: ``loss_weight`` is a setting, and so is a metric that is aimed at.
 _SCORE = re.compile(
-    r"(.*[^a-z])?(loss|acc|accuracy|auc|auroc|f1|f_?score|recall|rmse|mse|mae|r2|bleu|rouge|perplexity|ppl|m?ap|"
-    r"m?iou|psnr|ssim|fid|reward|return|wer|cer|score|error|err)"
-    r"[^a-z]*(train|val|valid|validation|eval|test|mean|avg|best|last|final)?[^a-z]*",
+    rf"(.*[^a-z])?({METRICS})[^a-z]*(train|val|valid|validation|eval|test|mean|avg|best|last|final)?[^a-z]*",
     re.IGNORECASE,
 )
 _AIMED_AT = re.compile(r"target|goal|thresh|limit|tol", re.IGNORECASE)
@@ -157,7 +159,7 @@ def no_settings(names, rows, runtime_s):
 
 def _is_counter(name, cells, n_rows):
     texts = [str(cell) for cell in cells]
-    if len(texts) < n_rows or _SEED.search(name) or not all(map(_WHOLE.fullmatch, texts)):
+    if len(texts) < n_rows or SEED.search(name) or not all(map(_WHOLE.fullmatch, texts)):
         return False
     values = list(map(int, texts))
     return values == list(range(n_rows)) or (len(set(values)) == n_rows and bool(_COUNTER.search(name)))

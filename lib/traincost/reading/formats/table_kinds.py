@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from traincost.reading.formats import codecarbon_rows
+from traincost.reading.formats.table_columns import METRICS, SEED
 
 _WANDB = ("Name", "State", "Created", "Runtime")
 _WANDB_BASE = {
@@ -30,11 +31,9 @@ _GPU = re.compile(
 )
 MIN_ROWS = 4  # from which on the number of different values tells what was measured
 _MEASURED = re.compile(
-    r"(^|[._/\-\s(])(loss|acc|accuracy|auc|auroc|f1|f_?score|precision|recall|rmse|mse|mae|r2|bleu|rouge|perplexity|"
-    r"ppl|map|miou|iou|psnr|ssim|reward|return|score|error|wer|val|valid|test|eval)($|[._/\-\s)@\d])",
+    rf"(^|[._/\-\s(])({METRICS}|precision|val|valid|test|eval)($|[._/\-\s)@\d])",
     re.IGNORECASE,
 )
-_SEED = re.compile(r"(^|[._/\-])(seed|fold)s?$", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -214,7 +213,7 @@ def _after_the_fall(names):
 def _may_be_measured(name, rows):
     """Say whether a column may be of a summary: no seed, and neither words nor whole numbers that repeat."""
     texts = _cells(name, rows)
-    if _SEED.search(name):
+    if SEED.search(name):
         return False
     if all(map(_NUMBER.fullmatch, texts)) and not all(float(text).is_integer() for text in texts):
         return True
